@@ -49,10 +49,9 @@ select golub --features auto --cv 4
 select classes.csv --features 3 --target outcome --output classes.npz
 select classes.csv --features 3 --target outcome --drop x3 --drop x4 --force x7 --no-cv
 select classes.csv --features 3 --target outcome --covariates age,sex
-select classes.csv --features 3 --target outcome --nonnegative x0 --class-weight balanced
+select classes.csv --features 3 --target outcome --signs x0=+ --class-weight balanced
 select classes.csv --features 4 --target outcome --method minimax --C 0.5
 select classes.csv --features 4 --target outcome --method l1 --no-calibrate
-select classes.csv --features 4 --target outcome --method l0 --starts 2
 select classes.csv --features 4 --target outcome --refit-c 1
 select classes.csv --features 3 --target outcome --measure f1 --positive yes
 select counts.csv --features 4 --groups 2 --group-file groups.csv --target outcome --drop weeks
@@ -64,7 +63,7 @@ select three.csv --features 3 --target outcome
 select three.csv --features 3 --target outcome --order low,middle,high
 select numbers.csv --features 3 --target outcome --output numbers.npz
 select numbers.csv --features 3 --target outcome --loss huber
-select numbers.csv --features 3 --target outcome --loss quantile --quantile 0.8
+select numbers.csv --features 3 --target outcome --loss quantile:0.8
 select counts.csv --features 3 --target outcome --task counts --exposure weeks --output counts.npz
 select survival.csv --features 3 --time time --event event --output survival.npz
 select survival.csv --features 3 --time time --event event --strata sex --ties efron

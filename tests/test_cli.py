@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -25,8 +25,17 @@ from conftest import COMMAND as COMMANDS
 from conftest import slow
 from golub import GOLUB, load_golub
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
-from zeronorm.cli.messages import ProgressBar, in_options
-from zeronorm.cli.options import FEATURES, FILES, PROBLEM, SCORE, SEARCH, TARGET
+from zeronorm.cli.messages import ProgressBar
+from zeronorm.cli.options import (
+    FEATURES,
+    FILES,
+    PROBLEM,
+    READING,
+    SCORE,
+    SEARCH,
+    OutputOptions,
+    ReadingOptions,
+)
 from zeronorm.core.results import Progressed
 from zeronorm.model_selection.cross_validation import cross_validate, fold_models
 from zeronorm.published import MinimaxLogisticRegression
@@ -1510,20 +1519,6 @@ def test_errors_name_options(fails, arguments, message):
     assert fails(*arguments).startswith(f"Error: {message}")
 
 
-def test_names_of_files_and_columns_stay():
-    """A file or a column that is called like a parameter would be called otherwise."""
-    for message in (
-        "n_features.csv: no column 'n_features'. There is 'C', 'X'.",
-        "/tmp/n_threads/a.csv: line 2, column \"refit_C\": features must be numbers; got 'X'.",
-        "a.csv: C must be a number.",
-    ):
-        assert in_options(message) == message
-    text = "standardize=False needs columns of X; use standardize=True, or loss='poisson'."
-    assert in_options(text) == (
-        "--no-standardize needs columns of DATA; use --standardize, or --loss poisson."
-    )
-
-
 def test_numbers_of_a_table_have_the_same_digits(run, tmp_path):
     """A column would be ragged, and a score read otherwise in another report."""
     rng = np.random.default_rng(0)
@@ -1583,13 +1578,25 @@ def test_help_is_in_panels(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     lines = run("select", "--help").stdout.splitlines()
     assert len(lines) < 175
-    for panel in (TARGET, FEATURES, PROBLEM, SEARCH, SCORE, FILES):
+    for panel in (READING, FEATURES, PROBLEM, SEARCH, SCORE, FILES):
         assert any(panel in line for line in lines)
-    first = next(i for i, line in enumerate(lines) if "The target" in line)
+    first = next(i for i, line in enumerate(lines) if READING in line)
     assert any("--features" in line for line in lines[:first])
     assert all(any(f" --{f.replace('_', '-')} " in line for line in lines)
                for f in ("order", "covariates", "time_limit", "C", "refit_c", "no_cv"))  # fmt: skip
     assert not any("<bool>" in line or "{DATA}" in line for line in lines)
+
+
+def test_few_options_beside_those_of_reading():
+    """A command of sixty options would be a list that nobody reads."""
+    names = ({one.name for one in fields(kind)} for kind in (ReadingOptions, OutputOptions))
+    reading = next(names) - next(names)
+    for name in zeronorm.cli.COMMANDS:
+        command = COMMANDS.commands[name]
+        own = {one.name for one in command.params if one.param_type_name == "option"} - reading
+        assert len(own) <= 40, sorted(own)
+        shown = {one.rich_help_panel for one in command.params if one.name in reading}
+        assert shown <= {READING}
 
 
 def test_brief_help_is_a_screen(run, monkeypatch):
@@ -1672,12 +1679,12 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
         (["select", GOLUB, "-k", "4000", "--method", "l1"], "--features must be between 1 and"),
         (["select", GOLUB, "-k", "3", "--gap", "0.1"], "--gap 0.1 is of a proof; say --prove"),
         (
-            ["select", GOLUB, "-k", "3", "--starts", "4"],
-            "--starts 4 needs --method l0, or --prove",
+            ["select", GOLUB, "-k", "3", "--signs", "age"],
+            "--signs must be NAME=+ for coefficients of 0 or more, or NAME=-; got 'age'.",
         ),
         (
-            ["select", GOLUB, "-k", "3", "--method", "l0", "--starts", "0"],
-            "--starts must be at least 1",
+            ["select", GOLUB, "-k", "3", "--signs", "=+"],
+            "--signs must be NAME=+",
         ),
         (["select", GOLUB, "-k", "3", "--time-limit", "9"], "--time-limit 9 is of a proof; say"),
         (
@@ -1766,7 +1773,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             ["select", GOLUB, "-k", "3", "--certificate", "m.npz", "-o", "m.npz"],
             "--certificate m.npz is the file of the model; name another",
         ),
-        (["verify", GOLUB], "Missing argument 'CERTIFICATE'"),
+        (["verify", GOLUB], "Missing argument 'DATA'"),
         (["verify", "none.npz", GOLUB], "none.npz: no such file."),
         (["path"], "Missing argument 'DATA'"),
         (["path", GOLUB, "--points", "1"], "--points must be at least 2; got 1"),

@@ -70,7 +70,7 @@ def test_the_table_is_what_commands_return(run, monkeypatch, tmp_path):
         ("path a.csv --target y -o p.parquet", "--output must end in .csv; got p.parquet."),
         ("verify c.npz a.csv --rtol -1", "Error: --rtol must be above 0 and at most 1e-3"),
         ("select a.csv --target y --measure g1", "prbep, auc or ap; got 'g1'"),
-        ("convert a.csv a.csv", "exists; remove it, give another name, or say --overwrite."),
+        ("convert a.csv a.csv", "exists; remove it, give another name, or pass --overwrite."),
         ("convert t.csv t.zarr", "or say --id id if it names the samples."),
         ("predict a.csv m.npz", "say zeronorm predict m.npz a.csv."),
         ("evaluate a.csv m.npz", "say zeronorm evaluate m.npz a.csv."),

@@ -130,7 +130,7 @@ def test_variants_are_named_without_their_allele(run, fails, data):
     forced = run("select", data, "-k", "1", *given, "--no-cv", "--json", "--force", "rs5").stdout
     (feature,) = json.loads(forced)["models"][0]["features"]
     assert feature["name"] == "rs5_A"
-    assert "Did you mean 'rs7_A'" in fails("select", data, *given, "--nonnegative", "rs7")
+    assert "Did you mean 'rs7_A'" in fails("select", data, *given, "--signs", "rs7=+")
 
 
 def test_phenotypes_of_the_set(run, data):

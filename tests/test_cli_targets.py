@@ -120,7 +120,7 @@ def test_losses_of_numbers(run, write):
     data, y = write("price"), COLUMNS["price"]
     for option, loss in (
         (("huber",), "huber"),
-        (("quantile", "--quantile", "0.8"), Quantile(0.8)),
+        (("quantile:0.8",), Quantile(0.8)),
     ):
         command = ("select", data, "-k", 2, "--target", "price", "--loss", *option, "--no-cv")
         document = json.loads(run(*command, "--json").stdout)
@@ -383,8 +383,8 @@ def test_bad_targets(fails, write, arguments, changes, message):
             "of numbers and counts; got survival",
         ),
         (("--offset", "o", "--exposure", "e"), "they are one or the other; got both"),
-        (("--quantile", "0.3"), "--quantile 0.3 is of a quantile; say --loss quantile as well"),
-        (("--loss", "quantile", "--quantile", "1"), "--quantile must be between 0 and 1; got 1"),
+        (("--loss", "quantile:x"), "--loss quantile:Q must have Q between 0 and 1"),
+        (("--loss", "quantile:1"), "as quantile:0.9; got 'quantile:1'."),
         (("--time", "t", "--event", "e"), "demo has no column of that name; leave out --time 't'"),
     ],
 )
@@ -463,13 +463,13 @@ def test_signs_are_asked_for_by_name(run, write):
     """The options would be ignored, ask for the other sign, or not be told in the reports."""
     path, common = write("price"), ["--target", "price", "-k", 2, "--no-cv"]
     text = " ".join(
-        run("select", path, *common, "--nonnegative", "all", "--prove", "--gap", 0,
+        run("select", path, *common, "--signs", "all=+", "--prove", "--gap", 0,
             "--output", "m.npz", "--certificate", "c.npz").stdout.split()
     )  # fmt: skip
     assert "no other 2 features with the signs asked for lower the objective" in text
     said = " ".join(run("verify", "c.npz", path, "--target", "price").stdout.split())
     assert "coefficients: at least 0 for 6 of the features of the data" in said
-    by_name = ["--nonnegative", "x4", "--nonpositive", "x0", "--nonpositive", "x1"]
+    by_name = ["--signs", "x4=+", "--signs", "x0=-", "--signs", "x1=-"]
     document = json.loads(run("select", path, *common, *by_name, "--no-save", "--json").stdout)
     wanted = BudgetRegressor([2], signs={4: 1, 0: -1, 1: -1}).fit(X, COLUMNS["price"])
     found = [row["index"] for row in document["models"][0]["features"]]
@@ -483,16 +483,16 @@ def test_signs_that_cannot_be(fails, write):
     common = ["select", path, "--target", "price", "-k", 2, "--no-save"]
     for options, message in (
         (
-            ["--nonnegative", "x1", "--nonpositive", "x1"],
-            "must not have a feature of --nonnegative",
+            ["--signs", "x1=+", "--signs", "x1=-"],
+            "--signs must have one sign for a feature; got both for 'x1'",
         ),
-        (["--nonnegative", "x1", "--nonpositive", "all"], "all leaves no features for the other"),
-        (["--nonnegative", "x9"], "--nonnegative: no feature 'x9'"),
-        (["--nonnegative", "x1", "--method", "greedy"], "--nonnegative needs --method pool or l0"),
+        (["--signs", "x1=+", "--signs", "all=-"], "--signs all=- leaves no features for other"),
+        (["--signs", "x9=+"], "--signs: no feature 'x9'"),
+        (["--signs", "x1=+", "--method", "greedy"], "--signs needs --method pool or l0"),
     ):
         assert message in fails(*common, *options)
-    measured = ["select", path, "--target", "grade", "-k", 2, "--no-save", "--nonnegative", "x1"]
-    assert "which has no --nonnegative" in fails(*measured, "--measure", "f1")
+    measured = ["select", path, "--target", "grade", "-k", 2, "--no-save", "--signs", "x1=+"]
+    assert "which has no --signs" in fails(*measured, "--measure", "f1")
     assert "Use --per-class" in fails(*measured, "--task", "classes", "--shared")
 
 

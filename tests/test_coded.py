@@ -671,7 +671,7 @@ def test_a_category_is_named_as_a_whole(run, write):
     found = json.loads(run(*command, "--covariates", "city").stdout)["models"][0]
     names = [one["name"] for one in found["covariates"]]
     assert names == ["city=Oslo", "city=Paris", "city=Rome"]
-    found = json.loads(run(*command, "--covariates", "sex", "--nonnegative", "city").stdout)
+    found = json.loads(run(*command, "--covariates", "sex", "--signs", "city=+").stdout)
     assert [one["name"] for one in found["models"][0]["covariates"]] == ["sex=m"]
 
 

@@ -3,7 +3,6 @@
 import copy
 import os
 import pickle
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cros
 
 import zeronorm
 from conftest import slow
-from golub import GOLUB
 from plink import draw, imputed, write_plink
 from zeronorm import (
     BudgetClassifier,
@@ -250,24 +248,6 @@ def test_a_page_of_genotypes_has_the_plot(genotypes, run, tmp_path, monkeypatch)
     given["variants"] = np.repeat(genotypes.variants, 2)
     with pytest.raises(ValueError, match="variants must be of the first columns of X"):
         report(model, genotypes.X, TRAIT, tmp_path / "q.html", **given)
-
-
-def test_the_command_draws_and_refuses_other_data(genotypes, run, tmp_path, monkeypatch):
-    """The picture would be missing, or the fit be for nothing where it cannot be written."""
-    monkeypatch.chdir(tmp_path)
-    chosen = ("-k", "2", "--no-save", "--no-cv", "--json")
-    begins = {"d.svg": b"<?xml", "d.png": b"\x89PNG", "d.pdf": b"%PDF"}
-    for name, begin in begins.items():
-        run("select", "d.bed", *chosen, "--view", name)
-        assert Path(name).read_bytes().startswith(begin)
-    result = run("select", GOLUB, *chosen, "--view", "g.svg", code=2)
-    assert "--view g.svg needs genotypes (a .bed file)" in result.stderr
-    result = run("select", "d.bed", *chosen, "--view", "g.txt", code=2)
-    assert "--view g.txt must end in one of .svg, .png, .pdf" in result.stderr
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    result = run("select", "d.bed", *chosen, "--view", "g.svg", code=2)
-    assert 'pip install "zeronorm[plots]"' in result.stderr
-    assert not list(tmp_path.glob("g.*"))
 
 
 # --------------------------------------------------------------------------------- real data

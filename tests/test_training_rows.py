@@ -60,14 +60,14 @@ def test_files_keep_what_chose_the_rows(run, model):
 @pytest.mark.parametrize("command", ["certify", "prove"])
 def test_a_list_is_certified_on_its_own_rows(run, model, command):
     """What is said of a list would be of rows that it was not selected from, without a word."""
-    document = json.loads(run(command, "all.csv", "m.npz", "--json").stdout)
+    document = json.loads(run(command, "m.npz", "all.csv", "--json").stdout)
     assert document["data"]["n_samples"] == N // 3
     assert any("m.npz is of the rows where batch == 'B1'" in note for note in document["notes"])
-    same = json.loads(run(command, "all.csv", "m.npz", "--json", "--where", ONLY).stdout)
+    same = json.loads(run(command, "m.npz", "all.csv", "--json", "--where", ONLY).stdout)
     assert same["data"] == document["data"]
     assert not any("m.npz" in note for note in same["notes"])
     other = ("--where", "batch == 'B2'")
-    document = json.loads(run(command, "all.csv", "m.npz", "--json", *other).stdout)
+    document = json.loads(run(command, "m.npz", "all.csv", "--json", *other).stdout)
     assert any("those of m.npz were by batch == 'B1'" in note for note in document["notes"])
 
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from .core.errors import ParameterError
+
 if TYPE_CHECKING:
     from .core.results import Path
     from .core.types import FloatArray, IndexArray, Smooth
@@ -121,7 +123,7 @@ class Pool(Method):
 
         super().check(loss, fit_intercept)
         if not validate.check_positive("factor", self.factor) >= 1.0:
-            raise ValueError(f"factor must be at least 1; got {self.factor!r}.")
+            raise ParameterError("factor", "must be at least 1", f"{self.factor!r}")
 
     def keeps_signs(self) -> bool:
         """Return True."""
@@ -251,7 +253,7 @@ class L0(Method):
         if self.gap is not None:
             validate.check_not_negative("gap", self.gap)
         if self.n_starts > 1 and self.solver not in ("auto", "exchange"):
-            raise ValueError(f"n_starts above 1 needs solver='exchange'; got {self.solver!r}.")
+            raise ParameterError("n_starts", "above 1 needs solver='exchange'", f"{self.solver!r}")
 
     def keeps_signs(self) -> bool:
         """Return True of exchanges."""
@@ -352,10 +354,8 @@ class ReweightedL1(L1):
                 continue
             validate.check_positive(name, value)
             if self.weights != rule:
-                raise ValueError(
-                    f"{name} is of weights={rule!r}; got {name}={value!r} with "
-                    f"weights={self.weights!r}. Leave it out."
-                )
+                got = f"{name}={value!r} with weights={self.weights!r}"
+                raise ParameterError(name, f"is of weights={rule!r}", got, "Leave it out.")
 
     def rule(self) -> LogPenalty | CappedL1:
         """Return the rule of the weights."""

@@ -19,7 +19,7 @@ from .files import (
     refuse_overwriting,
     refuse_swapped,
 )
-from .messages import Work, columns_named, show_document, watched
+from .messages import Work, show_document, watched
 from .options import CertifyOptions, ProblemOptions, ProveOptions, SelectOptions, takes
 from .plan import check_proof, plan_selection
 from .training import has_whole_groups, options_of_model, other_rows, read_training, with_forced
@@ -88,25 +88,24 @@ def _certified(options: CertifyOptions | ProveOptions) -> None:
             costs = None if cost is None else read_costs(cost, table)
             of = options.group_file
             groups = None if of is None else read_groups(of, table, work.notes)
-        work.notes.extend(table.notes)
+        work.has_read(table)
         if of_model is not None:
             work.notes.extend(_other_data(options, of_model, table))
         samples = Samples(table, response, groups)
-        with columns_named(table.feature_names):
-            by_group = groups is not None and of_model is None
-            support = [] if by_group else positions_of("FEATURES", names, table)
-            if not plan.whole:  # a column of text may be several of them
-                plan = replace(plan, sizes=[len(support)])
-            problem = estimator_of(asked, plan, samples)
-            if by_group:
-                support = _features_of(names, problem, samples)
-            given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
-            given |= {} if groups is None else {"feature_groups": groups}
-            if response.offset is not None:
-                given["offset"] = response.offset
-            work.progress.phase("Certifying")
-            with work.timed("search"):
-                certificate, proof = _searched(options, support, samples, given, work)
+        by_group = groups is not None and of_model is None
+        support = [] if by_group else positions_of("FEATURES", names, table)
+        if not plan.whole:  # a column of text may be several of them
+            plan = replace(plan, sizes=[len(support)])
+        problem = estimator_of(asked, plan, samples)
+        if by_group:
+            support = _features_of(names, problem, samples)
+        given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
+        given |= {} if groups is None else {"feature_groups": groups}
+        if response.offset is not None:
+            given["offset"] = response.offset
+        work.progress.phase("Certifying")
+        with work.timed("search"):
+            certificate, proof = _searched(options, support, samples, given, work)
         if options.certificate is not None:
             with work.timed("write"):
                 persistence.save_certificate(
@@ -123,10 +122,7 @@ def _certified(options: CertifyOptions | ProveOptions) -> None:
         file = None if options.certificate is None else str(options.certificate)
         more: dict[str, Any] = {"file": file, "seconds": work.seconds, "notes": work.notes}
         if isinstance(options, ProveOptions):
-            with columns_named(table.feature_names):
-                more["near_optimal"] = _near_lists(
-                    options, support, samples, costs, given, proof, work
-                )
+            more["near_optimal"] = _near_lists(options, support, samples, costs, given, proof, work)
         document = describe_certified(options.data, samples, support, certificate, proof, **more)
     show_document(document, options, print_certified)
 

@@ -72,7 +72,7 @@ def convert(options: ConvertOptions) -> None:
 
 
 def _kept(options: ConvertOptions) -> list[str]:
-    return [name.strip() for name in options.keep.split(",")] if options.keep else []
+    return [name.strip() for text in options.keep or () for name in text.split(",")]
 
 
 def _read(options: ConvertOptions) -> Table:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..io.input import Response
 from .files import check_features_out, columns_file
-from .messages import columns_named, show_document, watched
+from .messages import show_document, watched
 from .options import DiscoverOptions, takes
 from .target import read_response
 
@@ -40,14 +40,14 @@ def discover(options: DiscoverOptions) -> None:
         work.progress.phase(f"Reading {options.data}")
         with work.timed("read"):
             table, response = read_response(options, options.task)
-        work.notes.extend(table.notes)
+        work.has_read(table)
         _check_target(options, response)
         beside = covariates(options, table)
         selector = FalseDiscoverySelector(
             options.fdr, n_experiments=options.experiments, n_threads=options.threads, **beside
         )
         work.progress.phase("Letting features compete with dummies")
-        with work.timed("experiments"), columns_named(table.feature_names):
+        with work.timed("experiments"):
             _fit(selector, table, response)
         samples = Samples(table, response, None)
         file = None if options.features_out is None else str(options.features_out)

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..core.errors import Message, message_of
 from ..core.messages import Doubt, show
-from .messages import Work, notes_named
+from .messages import Work
 from .options import SelectOptions
 from .plan import OF_FOLDS, SelectionPlan
 
@@ -232,16 +233,13 @@ def stability_of(
 
     found = None
     work.progress.phase("Selecting on half-samples")
-    with (
-        notes_named(work.notes, samples.table.feature_names),
-        interrupt.validating(options, work, "stability"),
-        work.timed("stability"),
-    ):
+    with interrupt.validating(options, work, "stability"), work.timed("stability"):
         try:
             found = half_samples(estimator, samples, options.stability)
         except ValueError as error:
             way = _half_remedy(error, samples.table)
-            work.notes.append(Doubt(f"no stability: {str(error).rstrip('.')}{way}"))
+            text = message_of(error).said(work.words).rstrip(".")
+            work.notes.append(Doubt(f"no stability: {text}{way}"))
         else:
             for left_out in found._left_out[:1]:  # the one that the last note is of
                 way = _half_remedy(left_out, samples.table)
@@ -272,7 +270,7 @@ def fold_remedies(table: Table, response: Response, *, others: str = "") -> Iter
         ways += [others] if others else []
         if not ways:
             raise
-        raise type(error)(f"{error} Ways out: {'; '.join(ways)}.") from error
+        raise ValueError(Message(error, f" Ways out: {'; '.join(ways)}.")) from error
 
 
 def _half_remedy(error: BaseException, table: Table) -> str:

@@ -25,112 +25,61 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ..core.messages import Doubt, LeakWarning, offered, one_line, show, with_names
+from ..core.errors import Named, Parameter, message_of
+from ..core.messages import Doubt, LeakWarning, offered, one_line, show
 
 if TYPE_CHECKING:
     from ..core.results import Progressed
+    from ..io.table import Table
     from ..reporting.records import Document
     from .options import OutputOptions
 
 INTERRUPTED = 130  # the exit code
 
 
-# Parameters as messages name them, and the options that set them.
+# Parameters and the options that set them; others have the same words.
 OPTIONS = {
     "n_features": "--features",
     "n_groups": "--groups",
     "feature_groups": "--group-file",
     "forced_features": "--force",
-    "covariates": "--covariates",
-    "signs": "--nonnegative or --nonpositive",
-    "method": "--method",
-    "n_starts": "--starts",
-    "gap": "--gap",
-    "max_abs_coef": "--max-abs-coef",
-    "time_limit": "--time-limit",
     "criterion": "--rule",
-    "measure": "--measure",
     "pos_label": "--positive",
-    "loss": "--loss",
-    "quantile": "--quantile",
-    "ties": "--ties",
-    "C": "--C",
-    "refit_C": "--refit-c",
-    "calibrate": "--calibrate",
-    "class_weight": "--class-weight",
-    "standardize": "--standardize",
     "fit_intercept": "--intercept",
     "multi_class": "--shared",
-    "cv": "--cv",
     "groups": "--cv-groups",
-    "scoring": "--scoring",
-    "l1_ratio": "--l1-ratio",
-    "max_features": "--max-features",
-    "tol": "--tol",
-    "rtol": "--rtol",
+    "refit_C": "--refit-c",
     "n_threads": "--threads",
-    "checkpoint": "--checkpoint",
-    "offset": "--offset",
-    "encoding": "--encoding",
-    "decimal": "--decimal",
     "X": "DATA",
     "y": "the target",
 }
-_SWITCHES = {"standardize", "fit_intercept", "calibrate"}
-# Short words stand for a parameter only at the beginning, others anywhere but in quotes and paths.
-_BEGINNING = re.compile(rf"({'|'.join(OPTIONS)})(?= )")
-_LONG = "|".join(name for name in OPTIONS if "_" in name)
-_WITHIN = re.compile(rf"(?<![\w'\"/.-])({_LONG})(?![\w'\"/=]|\.\w)")
-_VALUE = re.compile(rf"(?<![\w'\"/.-])({'|'.join(OPTIONS)})='?([\w.+-]*\w)'?")
-_SWITCH = re.compile(r"pass \w+=True \((--[\w-]+)\)")
-_OF_DATA = re.compile(r"\b(of|in|to) X\b(?!['\"=])")
+_SAME = (
+    "covariates", "method", "gap", "max_abs_coef", "time_limit", "measure", "loss", "signs",
+    "ties", "C", "calibrate", "class_weight", "standardize", "cv", "scoring", "l1_ratio",
+    "max_features", "tol", "rtol", "checkpoint", "offset", "encoding", "overwrite",
+)  # fmt: skip
+OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
 
 
-def in_options(message: str) -> str:
-    """Return a message that says `n_threads` as one that says `--threads`."""
-    begins = _BEGINNING.match(message)
-    if begins is not None and begins[1] not in ("X", "y"):
-        # Python's way not to give it, and values that the command cannot be given.
-        rule, got, rest = message.partition("; got")
-        for of_python in (" or a dict", ", or a Measure"):
-            rule = rule.replace(of_python, "")
-        message = re.sub(r"\bNone(, | or )", "", rule) + got + rest
-    message = _SWITCH.sub(r"say \1", message)
-    message = _VALUE.sub(_with_value, message)
-    begins = _BEGINNING.match(message)
-    if begins is not None:
-        message = OPTIONS[begins[1]] + message[begins.end() :]
-    message = _WITHIN.sub(lambda found: OPTIONS[found[1]], message)
-    return _OF_DATA.sub(r"\1 DATA", message)
+class OptionWords(Named):
+    """The words of a command: options stand for parameters, and names for columns."""
 
+    def parameter(self, one: Parameter) -> str:
+        """Return the option of a parameter, with its value where it has one."""
+        option = OPTIONS.get(one.name)
+        if option is None:
+            return super().parameter(one)
+        match one.values:
+            case [bool() as value]:
+                return option if value else option.replace("--", "--no-")
+            case [value]:
+                return f"{option} {value}"
+            case _:
+                return option
 
-@contextmanager
-def columns_named(names: Sequence[str] | None) -> Iterator[None]:
-    """Give a column its name in an error that has its number alone."""
-    try:
-        yield
-    except ValueError as error:
-        message = str(error)
-        changed = with_names(message, names)
-        if changed == message:
-            raise
-        raise ValueError(changed) from error
-
-
-@contextmanager
-def notes_named(notes: list[str], names: Sequence[str] | None) -> Iterator[None]:
-    """Say what is noted meanwhile in the words of the command, with the names of columns."""
-    before = len(notes)
-    yield
-    notes[before:] = [type(one)(in_options(with_names(one, names))) for one in notes[before:]]
-
-
-def _with_value(found: re.Match[str]) -> str:
-    """Return a parameter with its value as the option with it."""
-    name, value = found[1], found[2]
-    if name in _SWITCHES:
-        return OPTIONS[name] if value == "True" else OPTIONS[name].replace("--", "--no-")
-    return f"{OPTIONS[name]} {value}"
+    def in_python(self, text: str) -> str:
+        """Leave out what only Python offers."""
+        return ""
 
 
 class Command(TyperCommand):
@@ -234,7 +183,8 @@ class Group(TyperGroup):
                 say(f"Error: {one_line(error.filename or 'file')}: {error.strerror}.")
                 return 2
             if isinstance(error, (ValueError, OSError)):
-                say(f"Error: {one_line(in_options(str(error)))}")
+                words = OptionWords(getattr(error, "columns", None))
+                say(f"Error: {one_line(message_of(error).said(words))}")
                 return 2
             say(
                 f"Error: unexpected {type(error).__name__}: {one_line(error)} "
@@ -355,6 +305,12 @@ class Work:
     progress: ProgressBar
     notes: list[str]
     seconds: dict[str, float]
+    words: OptionWords
+
+    def has_read(self, table: Table) -> None:
+        """Take the notes of data, and the names of their columns for later messages."""
+        self.notes.extend(table.notes)
+        self.words.names = table.feature_names or ()
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -517,13 +473,18 @@ def watched(options: OutputOptions) -> Iterator[Work]:
     """Watch the block; its seconds have their total at its end."""
     begin = time.perf_counter()
     seconds: dict[str, float] = {}
-    with ProgressBar(options.quiet or options.as_json) as progress, _collected_warnings() as notes:
-        yield Work(progress, notes, seconds)
+    words = OptionWords(None)
+    with ProgressBar(options.quiet or options.as_json) as bar, _collected_warnings(words) as notes:
+        try:
+            yield Work(bar, notes, seconds, words)
+        except ValueError as error:
+            error.columns = words.names  # type: ignore[attr-defined]
+            raise
     seconds["total"] = time.perf_counter() - begin
 
 
 @contextmanager
-def _collected_warnings() -> Iterator[list[str]]:
+def _collected_warnings(words: OptionWords) -> Iterator[list[str]]:
     """Yield a list that receives the texts of warnings, each once, in place of stderr."""
     notes: list[str] = []
     with warnings.catch_warnings():
@@ -535,8 +496,8 @@ def _collected_warnings() -> Iterator[list[str]]:
         for text in (r"y has \d+ classes, all of them numbers", "The number of unique classes is"):
             warnings.filterwarnings("ignore", text)
 
-        def keep(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-            text = in_options(one_line(message).rstrip("."))
+        def keep(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+            text = one_line(message_of(message).said(words)).rstrip(".")
             if issubclass(category, UserWarning):  # also those of fits that did not converge
                 text = Doubt(text)
             if text not in notes:

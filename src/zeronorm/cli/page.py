@@ -1,7 +1,4 @@
-"""The page of `zeronorm report` and of select --report: its checks, its writing, its commands.
-
-The check of the picture of select --view is here too: both draw with matplotlib.
-"""
+"""The page of `zeronorm report` and of select --report: its checks, its writing, its commands."""
 
 from __future__ import annotations
 
@@ -16,17 +13,13 @@ from typer.models import ArgumentInfo
 
 from ..io.input import is_demo
 from .files import check_folder, refuse_overwriting
-from .messages import notes_named
-from .options import OutputOptions, info_of
+from .options import OutputOptions, ReadingOptions, options_of
 
 if TYPE_CHECKING:
     from ..reporting.documents.trust import Question
     from ..reporting.records import ModelFound, Trust
     from .messages import Work
     from .options import ReportOptions, SelectOptions
-
-
-PICTURES = (".svg", ".png", ".pdf")  # that --view writes
 
 
 def check_page(
@@ -38,31 +31,16 @@ def check_page(
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{option} {path} must be a page, by its name: NAME.html.")
-    (_check_drawing if draws else check_folder)(path, option)
+    if draws and find_spec("matplotlib") is None:
+        raise ValueError(
+            f'{option} draws with the package matplotlib: pip install "zeronorm[plots]".'
+        )
+    check_folder(path, option)
     for source in (options.target, getattr(options, "model", None), *(options.samples or ())):
         refuse_overwriting([path], options.data, source, option=option)
     for other in others:
         if path.resolve() == other.resolve():
             raise ValueError(f"{option} {path} is another file of this run; name another.")
-
-
-def check_view(options: SelectOptions) -> None:
-    """Refuse a picture of select --view that cannot be written, before any work."""
-    path = options.view
-    if path is None:
-        return
-    if path.suffix.lower() not in PICTURES:
-        raise ValueError(f"--view {path} must end in one of {', '.join(PICTURES)}.")
-    _check_drawing(path, "--view")
-
-
-def _check_drawing(path: Path, option: str) -> None:
-    """Refuse a file that is drawn, where matplotlib or the folder is missing."""
-    if find_spec("matplotlib") is None:
-        raise ValueError(
-            f'{option} draws with the package matplotlib: pip install "zeronorm[plots]".'
-        )
-    check_folder(path, option)
 
 
 def write_page(
@@ -86,8 +64,7 @@ def write_page(
     from ..reporting.page.html import render
 
     with work.timed("report"):
-        with notes_named(work.notes, question.samples.table.feature_names):
-            trust, proofs = question.answered(known, halves, limit, work.progress.phase)
+        trust, proofs = question.answered(known, halves, limit, work.progress.phase)
         work.progress.phase("Drawing")
         figures = figures_of(question, trust, proofs)
         facts = _facts(question.selection.data.source)
@@ -165,10 +142,9 @@ def _facts(data: str) -> dict[str, str]:
 
 
 # Options that say which rows and columns of DATA are meant, as certify and verify have them.
-_OF_DATA = (
-    "target", "id", "samples", "drop", "keep", "where", "layer", "time", "time_from", "event",
-    "start", "strata", "offset", "exposure", "na", "dates",
-)  # fmt: skip
+_OF_DATA = {one.name for one in fields(ReadingOptions)} - {
+    *(one.name for one in fields(OutputOptions)), "missing", "encoding", "by_position", "transpose",
+}  # fmt: skip
 
 
 def command_line(command: str, options: Any, *, only: tuple[str, ...] | None = None) -> str:
@@ -178,11 +154,13 @@ def command_line(command: str, options: Any, *, only: tuple[str, ...] | None = N
     """
     arguments, flags = [], []
     of_output = [one.name for one in fields(OutputOptions)]
+    infos = {name: one.__metadata__[0] for name, one in options_of(type(options)).items()}
     for one in fields(options):
-        value = getattr(options, one.name)
-        info = info_of(one)
-        if one.name in of_output or (only is not None and one.name not in only):
+        if one.name in of_output or one.name not in infos:
             continue
+        if only is not None and one.name not in only:
+            continue
+        value, info = getattr(options, one.name), infos[one.name]
         if isinstance(info, ArgumentInfo):
             arguments += [] if value is None else [shlex.quote(str(value))]
         elif value != one.default:
@@ -205,6 +183,6 @@ def _flags(name: str, names: tuple[str, ...], value: Any) -> list[str]:
 
 def _options_of_data(options: Any, *but: str) -> str:
     """Return the options that say which rows and columns are meant, as typed, but for some."""
-    wanted = {*_OF_DATA} - {*but}
+    wanted = _OF_DATA - {*but}
     known = tuple(one.name for one in fields(options) if one.name in wanted)
     return command_line("", options, only=known).removeprefix("zeronorm").strip()

@@ -9,7 +9,7 @@ from ..io.input import Response, check_folds
 from ..reporting.warnings import targets_in_disguise
 from .files import check_columns_file, refuse_overwriting
 from .folds import usable_folds
-from .messages import Work, columns_named, show_document, watched
+from .messages import Work, show_document, watched
 from .options import LOSSES, PathOptions, takes
 from .target import read_response
 
@@ -47,7 +47,7 @@ def path(options: PathOptions) -> None:
         with work.timed("read"):
             table, response = read_response(options, _task_of(options))
         y = response.y
-        work.notes.extend(table.notes)
+        work.has_read(table)
         if output is not None:
             refuse_overwriting([output], data, options.target)
         folds = (
@@ -106,7 +106,7 @@ def _follow(
     paths: list[L1Path] = []
     n_scans = 0
     if folds is None or _is_limited(options):
-        with work.timed("path"), columns_named(table.feature_names):
+        with work.timed("path"):
             paths = [l1_path(table.X, y, **moved, **_grid(options), **problem)]
         n_scans += paths[0].n_scans
     if folds is None:
@@ -114,8 +114,7 @@ def _follow(
     # Where the grid has limits, it is the one that the path has gone.
     model = _model_of(options, paths[0].Cs if paths else options.points, folds)
     work.progress.phase("Cross-validating")
-    with columns_named(table.feature_names):
-        work.fit(model, table.X, y, groups=response.groups, **moved)
+    work.fit(model, table.X, y, groups=response.groups, **moved)
     found = model.l1_path_
     paths = list(found) if isinstance(found, tuple) else [found]
     return paths, model, int(n_scans + model.n_scans_)

@@ -12,7 +12,7 @@ from ..io.input import check_folds
 from ..methods import METHODS
 from .files import check_features_out, check_folder, refuse_overwriting
 from .options import FOLDS, LOSSES, METHOD_NAMES, TASKS, SelectOptions
-from .page import check_page, check_view
+from .page import check_page
 
 OF_FOLDS, OF_CRITERIA = ("1se", "best"), ("aic", "bic", "ebic", "gic")
 
@@ -39,10 +39,9 @@ _NOT_OF_GROUPS = {
     "--prove": "and there are no proofs for budgets of features and groups at once",
     "--certificate": "which gives no certificate",
     "--calibrate": "whose models are not scaled",
-    "--nonnegative": "whose coefficients have any sign",
-    "--nonpositive": "whose coefficients have any sign",
+    "--signs": "whose coefficients have any sign",
 }
-_NOT_OF_WHOLE_GROUPS = ("--nonnegative", "--nonpositive", "--rule")  # --rule by a criterion
+_NOT_OF_WHOLE_GROUPS = ("--signs", "--rule")  # --rule by a criterion
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,7 @@ def plan_selection(options: SelectOptions) -> SelectionPlan:
         "--prove": options.prove,
         "--certificate": options.certificate is not None,
         "--calibrate": bool(options.calibrate),
-        "--nonnegative": bool(options.nonnegative),
-        "--nonpositive": bool(options.nonpositive),
+        "--signs": bool(options.signs),
     }
     n_groups = _check_groups(options, others)
     grouped, refitted = n_groups is not None, options.refit_c != "loo"
@@ -88,9 +86,8 @@ def plan_selection(options: SelectOptions) -> SelectionPlan:
         )
     _check_measure(options.measure, measured)
     method, search = _search_options(options)
-    for option in ("--nonnegative", "--nonpositive"):
-        if others[option] and method not in ("auto", "pool", "l0"):
-            raise ValueError(f"{option} needs --method pool or l0; got {method!r}.")
+    if options.signs and method not in ("auto", "pool", "l0"):
+        raise ValueError(f"--signs needs --method pool or l0; got {method!r}.")
     if options.measure is not None:
         method = "measure"
     elif grouped:
@@ -114,7 +111,6 @@ def plan_selection(options: SelectOptions) -> SelectionPlan:
     _check_outputs(options, certificates, "--certificate")
     files = [*models.values(), *certificates.values()]
     check_features_out(options, files)
-    check_view(options)
     if options.report is not None:
         check_page(options.report, "--report", options, files)
     refit_C = _parse_refit_c(options.refit_c)
@@ -145,11 +141,28 @@ def for_every_size(options: SelectOptions, plan: SelectionPlan) -> SelectionPlan
     return replace(plan, rule="all", models=models, certificates=certificates)
 
 
+def loss_of(options: SelectOptions) -> tuple[str | None, float | None]:
+    """Return the name of the loss, and the quantile behind its colon, if there are any."""
+    text = options.loss
+    if text is None or not text.startswith("quantile:"):
+        return text, None
+    name, _, value = text.partition(":")
+    try:
+        quantile = float(value)
+    except ValueError:
+        quantile = float("nan")
+    if not 0 < quantile < 1:
+        raise ValueError(
+            f"--loss {name}:Q must have Q between 0 and 1, as {name}:0.9; got {text!r}."
+        )
+    return name, quantile
+
+
 def _task_of(options: SelectOptions) -> str:
     """Return the task that the options say, "auto" where the target says it; refuse the rest."""
     if options.task not in TASKS:
         raise ValueError(f"--task must be one of {', '.join(TASKS)}; got {options.task!r}.")
-    loss = options.loss
+    loss, _ = loss_of(options)
     if loss is not None and loss not in LOSSES:
         raise ValueError(
             f"--loss must be one of {', '.join(LOSSES)}; got {loss!r}. Classes have the logistic "
@@ -220,13 +233,6 @@ def _check_parts(options: SelectOptions, task: str) -> None:
         raise ValueError(
             "--offset is the logarithm of --exposure: they are one or the other; got both."
         )
-    if options.quantile is not None:
-        if options.loss != "quantile":
-            raise ValueError(
-                f"--quantile {options.quantile:g} is of a quantile; say --loss quantile as well."
-            )
-        if not 0 < options.quantile < 1:
-            raise ValueError(f"--quantile must be between 0 and 1; got {options.quantile:g}.")
 
 
 def _check_permutations(options: SelectOptions) -> None:
@@ -346,18 +352,11 @@ def _search_options(options: SelectOptions) -> tuple[str, dict[str, Any]]:
     method, gap, time_limit = options.method, options.gap, options.time_limit
     if method is not None and method not in METHOD_NAMES:
         raise ValueError(f"--method must be one of {', '.join(METHOD_NAMES)}; got {method!r}.")
-    search: dict[str, Any] = {}
-    if options.starts is not None:
-        if not options.prove and method != "l0":
-            raise ValueError(f"--starts {options.starts} needs --method l0, or --prove.")
-        if options.starts < 1:
-            raise ValueError(f"--starts must be at least 1; got {options.starts}.")
-        search["n_starts"] = options.starts
     if not options.prove:
         for option, value in (("--gap", gap), ("--time-limit", time_limit)):
             if value is not None:
                 raise ValueError(f"{option} {value:g} is of a proof; say --prove as well.")
-        return "auto" if method is None else method, search
+        return "auto" if method is None else method, {}
     if method not in (None, "l0"):
         raise ValueError(
             f"--prove needs --method l0; got {method!r}. Leave --method out, or --prove."
@@ -365,7 +364,7 @@ def _search_options(options: SelectOptions) -> tuple[str, dict[str, Any]]:
     gap = 0.01 if gap is None else gap
     time_limit = 60.0 if time_limit is None else time_limit
     check_proof(gap, time_limit)
-    return "l0", {**search, "gap": gap, "time_limit": time_limit}
+    return "l0", {"gap": gap, "time_limit": time_limit}
 
 
 def check_proof(gap: float, time_limit: float) -> None:

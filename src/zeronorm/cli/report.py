@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..io.input import is_demo
 from ..methods import METHODS
 from .folds import fold_remedies, usable_folds
-from .messages import Work, columns_named, show_document, watched
+from .messages import Work, show_document, watched
 from .options import FOLDS, ReportOptions, SelectOptions, takes
 from .page import check_page, command_line, commands_of, write_page
 from .plan import plan_selection
@@ -73,14 +73,14 @@ def report(options: ReportOptions) -> None:
             asked, table, response = read_training(
                 asked, plan.task, options.model, loaded.metadata, work.notes
             )
-            work.notes.extend(table.notes)
+            work.has_read(table)
             groups = None
             if options.group_file is not None:
                 groups = read_groups(options.group_file, table, work.notes)
         samples = Samples(table, response, groups)
         _check_same_samples(options, loaded, samples)
         question = Question(estimator_of_file(loaded, samples, options), samples, selection)
-        with columns_named(table.feature_names), fold_remedies(table, response):
+        with fold_remedies(table, response):
             different = question.differs()
             if different is not None:
                 raise ValueError(

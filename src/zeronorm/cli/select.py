@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import typer
 
 from .folds import fold_remedies
-from .messages import INTERRUPTED, columns_named, show_document, watched
+from .messages import INTERRUPTED, show_document, watched
 from .options import CvOptions, SelectOptions, takes
 from .plan import plan_selection
 from .target import read_response
@@ -33,8 +33,7 @@ def cv(options: CvOptions) -> None:
 
     Example: zeronorm cv demo -k 1:20
     """
-    given: dict[str, Any] = asdict(options)
-    _selected(SelectOptions(**given, save=False), folds_alone=True)
+    _selected(options, folds_alone=True)
 
 
 def _selected(options: SelectOptions, *, folds_alone: bool = False) -> None:
@@ -56,7 +55,7 @@ def _selected(options: SelectOptions, *, folds_alone: bool = False) -> None:
             work.progress.phase(f"Reading {data}")
             with work.timed("read"):
                 table, response = read_response(options, plan.task)
-                work.notes.extend(table.notes)
+                work.has_read(table)
                 if folds_alone and response.labelled:  # no scale changes a score
                     options = replace(options, calibrate=False)
                 groups = None
@@ -67,10 +66,7 @@ def _selected(options: SelectOptions, *, folds_alone: bool = False) -> None:
 
                 table = replace(table, X=from_dask(table.X, client))
             others = "" if folds_alone else "say --no-cv"
-            with (
-                columns_named(table.feature_names),
-                fold_remedies(table, response, others=others),
-            ):
+            with fold_remedies(table, response, others=others):
                 document = run(options, plan, Samples(table, response, groups), work)
     report = selection.print_folds if folds_alone else selection.print_selection
     show_document(document, options, report)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -46,7 +45,7 @@ from .files import write_features
 from .folds import folds_of, stability_of, validated
 from .messages import Work
 from .options import PAIRS, SECONDS, DiscoverOptions, SelectOptions
-from .plan import OF_CRITERIA, OF_FOLDS, SelectionPlan, for_every_size
+from .plan import OF_CRITERIA, OF_FOLDS, SelectionPlan, for_every_size, loss_of
 from .target import columns_of
 
 if TYPE_CHECKING:
@@ -65,10 +64,6 @@ def run(
     work: Work,
 ) -> SelectionFound:
     """Fit, cross-validate and write the models; return what is known about them."""
-    if options.view is not None and samples.table.variants is None:
-        raise ValueError(
-            f"--view {options.view} needs genotypes (a .bed file); leave it out for other data."
-        )
     estimator = estimator_of(options, plan, samples)
     X, y, response = samples.table.X, samples.y, samples.response
     offset = {} if response.offset is None else {"offset": response.offset}
@@ -147,8 +142,6 @@ def run(
                     _write_model(options, plan, samples, estimator, size, held_out, report)
 
     write(trust)
-    if options.view is not None:
-        _draw_variants(options.view, estimator, samples, offset.get("offset"))
     if options.features_out is not None:
         with work.timed("write"):
             write_features(options.features_out, document, samples)
@@ -298,10 +291,9 @@ def estimator_of(options: SelectOptions, plan: SelectionPlan, samples: Samples) 
     if task == "ordered":
         return BudgetClassifier(**common, class_weight=options.class_weight, loss="ordinal")
     if task != "classes":
-        loss: Any = options.loss or ("poisson" if task == "counts" else "least_squares")
-        return BudgetRegressor(
-            **common, loss=loss if options.quantile is None else Quantile(options.quantile)
-        )
+        name, quantile = loss_of(options)
+        loss: Any = name or ("poisson" if task == "counts" else "least_squares")
+        return BudgetRegressor(**common, loss=loss if quantile is None else Quantile(quantile))
     multi_class: Any = {None: "auto", True: "multinomial", False: "ovr"}[options.shared]
     estimator = BudgetClassifier(
         **common, class_weight=options.class_weight, multi_class=multi_class
@@ -328,7 +320,7 @@ def _unshared_option(estimator: BudgetClassifier) -> str:
     """Return the option that keeps several classes from sharing their features."""
     if not estimator._plan().method.shares:
         return f"--method {estimator._plan().method.name}"
-    return "--nonnegative or --nonpositive"
+    return "--signs"
 
 
 def _each_by_itself(estimator: _Estimator) -> list[str]:
@@ -393,7 +385,7 @@ def _parameters(
         "measure": options.measure,
         "n_groups": plan.sizes if plan.whole else plan.n_groups,
         "feature_groups": None if options.group_file is None else str(options.group_file),
-        "quantile": options.quantile,
+        "quantile": loss_of(options)[1],
         **{
             name: value
             for name, value in describe_parameters(estimator).items()
@@ -405,19 +397,23 @@ def _parameters(
 def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
     """Return the sign of all coefficients, or those of some by their positions; None without."""
     signs: dict[int, int] = {}
-    for option, names, sign in (
-        ("--nonnegative", options.nonnegative, 1),
-        ("--nonpositive", options.nonpositive, -1),
-    ):
-        if names == ["all"] and "all" not in (table.feature_names or ()):
-            if options.nonnegative and options.nonpositive:
-                raise ValueError(f"{option} all leaves no features for the other sign.")
+    for text in options.signs or ():
+        name, _, mark = text.rpartition("=")
+        if not name or mark not in ("+", "-"):
+            raise ValueError(
+                "--signs must be NAME=+ for coefficients of 0 or more, or NAME=-; got "
+                f"{quote(text)}."
+            )
+        sign = 1 if mark == "+" else -1
+        if name == "all" and "all" not in (table.feature_names or ()):
+            if len(options.signs or ()) > 1:
+                raise ValueError(f"--signs {text} leaves no features for other signs.")
             return sign
-        for place in positions_of(option, names, table):
+        for place in positions_of("--signs", [name], table):
             if signs.setdefault(place, sign) != sign:
                 raise ValueError(
-                    f"{option} must not have a feature of --nonnegative: its coefficient would be "
-                    "0. Leave it out of one of them."
+                    f"--signs must have one sign for a feature; got both for {quote(name)}: its "
+                    "coefficient would be 0."
                 )
     return signs or None
 
@@ -551,7 +547,7 @@ def positions_of(
 
 def _of_variant(option: str, name: str, table: Table) -> list[int]:
     """Return the features that count an allele of a variant; none where it matters which one."""
-    if table.variants is None or option in ("--nonnegative", "--nonpositive"):
+    if table.variants is None or option == "--signs":
         return []
     return [place for place, own in enumerate(table.variants["name"].tolist()) if own == name]
 
@@ -564,24 +560,6 @@ def _levels_of(column: str, table: Table) -> list[int]:
         for place, coding in enumerate(codings)
         if coding is not None and (coding.column, coding.kind) == (column, "category")
     ]
-
-
-def _draw_variants(path: Path, estimator: Any, samples: Samples, offset: Any) -> None:
-    """Write a Manhattan plot of the selected variants."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    from ..plotting import ManhattanDisplay
-
-    suffix, file = path.suffix.lower()[1:], io.BytesIO()
-    date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
-    with matplotlib.rc_context({"svg.hashsalt": "zeronorm"}):
-        figure = ManhattanDisplay.from_estimator(
-            estimator, samples.table.X, samples.y, variants=samples.table.variants, offset=offset
-        ).figure_
-        figure.savefig(file, format=suffix, dpi=200, metadata=date)
-    matplotlib.pyplot.close(figure)
-    persistence.write_file(path, file.getvalue())
 
 
 def _write_model(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.messages import Doubt, Leaked, remedy, show
 from ..io.input import Response, listed, read
 from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels
-from .options import ColumnsOptions, DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
+from .options import DiscoverOptions, PathOptions, ReadingOptions, SelectOptions, VerifyOptions
 
 if TYPE_CHECKING:
     from ..io.table import Layout, Table
@@ -20,7 +20,7 @@ _EVENTS = {"1": True, "0": False, "true": True, "false": False}
 
 
 def columns_of(
-    options: SelectOptions | ColumnsOptions | DiscoverOptions,
+    options: ReadingOptions,
 ) -> dict[str, str]:
     """Return the columns that the options name beside the target, by what they are."""
     from ..io.table import ROLES
@@ -33,7 +33,7 @@ def columns_of(
     return found
 
 
-def dates_of(options: SelectOptions | ColumnsOptions | DiscoverOptions) -> dict[str, str]:
+def dates_of(options: ReadingOptions) -> dict[str, str]:
     """Return how dates are written, as `response_of` takes it; nothing where no option says it."""
     return {} if options.dates is None else {"dates": options.dates}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..core.messages import some
 from ..io.samples import SampleFile, column_of
-from .options import ColumnsOptions, SelectOptions, VerifyOptions
+from .options import ReadingOptions, SelectOptions, VerifyOptions
 from .target import read_response
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def other_rows(data: str, table: Table, file: str, metadata: Mapping[str, Any]) 
 
 
 def note_on_rows(
-    options: ColumnsOptions, data: str, file: str, metadata: Mapping[str, Any]
+    options: ReadingOptions, data: str, file: str, metadata: Mapping[str, Any]
 ) -> list[str]:
     """Return what is told of new rows where a model was selected from some rows alone."""
     from ..core.files import quote
@@ -134,16 +134,13 @@ def options_of_model(model: LoadedModel) -> dict[str, Any]:
             found["task"] = "classes"
     elif isinstance(model, LoadedRegressor):
         found["task"] = "counts" if model.loss.name == "poisson" else "numbers"
-        found["loss"] = model.loss.name
-        found["quantile"] = model.loss.parameters.get("quantile")
+        quantile = model.loss.parameters.get("quantile")
+        found["loss"] = model.loss.name if quantile is None else f"quantile:{quantile!r}"
     target = metadata["target_name"]
-    names = target if isinstance(target, list) else [target]
-    if (
-        "time" not in found
-        and target is not None
-        and (len(names) == 1 or "," not in "".join(names))
-    ):
-        found["target"] = ",".join(names)
+    targets = target if isinstance(target, list) else [target]
+    alone = len(targets) == 1 or "," not in "".join(targets)
+    if "time" not in found and target is not None and alone:
+        found["target"] = ",".join(targets)
     return found
 
 

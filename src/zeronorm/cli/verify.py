@@ -44,7 +44,10 @@ def verify(options: VerifyOptions) -> None:
         from ..reporting.records import Verification
         from ..reporting.text.certificates import print_verification
         from ..verification import CertificateError, UndecidedError
+        from ..verification.recomputation import COARSEST
 
+        if not 0 < options.rtol <= COARSEST:
+            raise ValueError(f"--rtol must be above 0 and at most 1e-3; got {options.rtol:g}.")
         refuse_swapped("verify", options.certificate, options.data)
         saved = persistence.load_certificate(options.certificate)
         work.progress.phase(f"Reading {options.data}")
@@ -54,7 +57,7 @@ def verify(options: VerifyOptions) -> None:
             options, task, options.certificate, saved.metadata, work.notes, saved.layout
         )
         y = comparable(response.y, saved.classes_) if saved.classes_.size else response.y
-        work.notes.extend(table.notes)
+        work.has_read(table)
         others = other_rows(options.data, table, options.certificate, saved.metadata)
         if others is not None:
             raise ValueError(f"{others}. Verify with the same samples; --where chooses them.")

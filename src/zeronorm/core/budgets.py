@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import Column, Message, Parameter, ParameterError
 from .messages import span
 from .types import FloatArray, IndexArray
 from .validation import (
@@ -54,8 +55,9 @@ def check_sizes(n_features: Any, n_usable: int, n_columns: int, n_forced: int) -
     check_usable(n_usable, n_columns)
     if n_features is None:
         return (max(min(10, n_usable), n_forced),)
-    forced = f"the forced features: it must be at least {n_forced} (the length of forced_features)"
-    allowed = _allowed("n_features", n_usable, n_columns)
+    least = f"the forced features: it must be at least {n_forced} (the length of "
+    forced = Message(least, Parameter("forced_features"), ")")
+    allowed = _allowed(n_usable, n_columns)
     return _check_counts("n_features", n_features, n_usable, allowed, n_forced, forced)
 
 
@@ -66,7 +68,7 @@ def check_size(n_features: Any, n_usable: int, n_columns: int, n_free: int) -> i
         f"the features that are never penalised: it must be at least {n_free} (the zeros of "
         "penalty_factor)"
     )
-    allowed = _allowed("n_features", n_usable, n_columns)
+    allowed = _allowed(n_usable, n_columns)
     return _check_counts("n_features", n_features, n_usable, allowed, n_free, free)[0]
 
 
@@ -77,7 +79,7 @@ def check_n_groups(n_groups: Any, n_usable: int, n_forced: int) -> tuple[int, ..
     n_forced : groups with a forced feature.
     """
     forced = f"the groups of forced features: it must be at least {n_forced}"
-    allowed = _allowed("n_groups", n_usable)
+    allowed = _allowed(n_usable)
     return _check_counts("n_groups", n_groups, n_usable, allowed, n_forced, forced)
 
 
@@ -85,19 +87,21 @@ def check_k(k: int, n_usable: int, n_columns: int, n_forced: int, *, groups: boo
     """Return the size of all supports in question, of features or of groups."""
     what = "groups" if groups else "features"
     forced = f"the forced {what}: it must be at least {n_forced}"
-    allowed = _allowed("k", n_usable, None if groups else n_columns)
+    allowed = _allowed(n_usable, None if groups else n_columns)
     return _check_counts("k", k, n_usable, allowed, n_forced, forced)[0]
 
 
-def _allowed(name: str, n_usable: int, n_columns: int | None = None) -> str:
+def _allowed(n_usable: int, n_columns: int | None = None) -> str:
     """Return the rule of how many features a model may have; without n_columns, of groups."""
     if n_usable == 1:  # scikit-learn looks for the words "n_features=1"
-        what = "group" if n_columns is None else "feature"
-        return f"{name}=1 is the only choice, as there is one {what} in X to select"
-    of = "the groups with a non-constant column"
-    if n_columns is not None:
-        of = f"the {'features' if n_usable == n_columns else 'non-constant features'} of X"
-    return f"{name} must be between 1 and {n_usable} ({of})"
+        only = Parameter.of("n_groups" if n_columns is None else "n_features", 1)
+        return Message("must be 1 (", only, " is the only choice)")
+    if n_columns is None:
+        of = Message("the groups with a non-constant column")
+    else:
+        kind = "features" if n_usable == n_columns else "non-constant features"
+        of = Message(f"the {kind} of ", Parameter("X"))
+    return Message(f"must be between 1 and {n_usable} (", of, ")")
 
 
 def _check_counts(
@@ -111,26 +115,27 @@ def _check_counts(
     if isinstance(wanted, np.ndarray) and wanted.ndim == 0:
         wanted = wanted.item()
     values = [wanted] if dimensions(wanted) == 0 else list(wanted)
-    rule = f"{name} must be an integer or a list of integers"
+    rule = "must be an integer or a list of integers"
     if not values:
-        raise ValueError(f"{rule}; got an empty list.")
+        raise ParameterError(name, rule, "an empty list")
     for value in values:
         if not is_integer(value):
-            raise ValueError(f"{rule}; got {shown(value)}.")
+            raise ParameterError(name, rule, shown(value))
         if not 1 <= int(value) <= largest:
-            raise ValueError(f"{allowed}; got {shown(value)}.")
+            raise ParameterError(name, allowed, shown(value))
         if int(value) < least:
-            raise ValueError(f"{name} counts {counted}; got {shown(value)}.")
+            raise ParameterError(name, Message("counts ", counted), shown(value))
     return tuple(sorted({int(value) for value in values}))
 
 
 def check_usable(n_usable: int, n_columns: int) -> None:
     """Raise where X has no column to select."""
     if n_usable == 0:
-        raise ValueError(
-            "X must have a column that is not constant, to select from; "
-            f"all its {n_columns} columns are constant, or vary by less than 1e-15 of their size, "
-            "which is rounding: subtract a constant from such columns first."
+        raise ParameterError(
+            "X",
+            f"must have a column that is not constant, to select from; all its {n_columns} "
+            "columns are constant, or vary by less than 1e-15 of their size, which is rounding: "
+            "subtract a constant from such columns first",
         )
 
 
@@ -149,18 +154,22 @@ def check_features(
         or not isinstance(given, (Sequence, np.ndarray))
         or (isinstance(given, np.ndarray) and given.ndim != 1)
     ):
-        raise ValueError(
-            f"{parameter} must be a list of indices or of feature names; got {shown(given)}."
+        raise ParameterError(
+            parameter, "must be a list of indices or of feature names", shown(given)
         )
     rule = "a list of indices or of feature names"
     result = np.sort(places_of_features(parameter, given, rule, n_columns, names))
     constant = result[~usable[result]]
     if constant.size:
-        name = constant[0] if names is None else repr(names[constant[0]])
+        column = int(constant[0])
+        got = Column(column) if names is None else f"column {names[column]!r:.80}"
         raise UnfittableError(
-            f"{parameter} must not be constant columns of X; got column {name!s:.80}.",
-            AtFault((int(constant[0]),), 1.0) if parameter == "covariates" else None,
-        )
+            Message(
+                Parameter(parameter), " must not be constant columns of ", Parameter("X"),
+                "; got ", got, ".",
+            ),
+            AtFault((column,), 1.0) if parameter == "covariates" else None,
+        )  # fmt: skip
     return result
 
 
@@ -168,9 +177,13 @@ def check_apart(covariates: IndexArray, forced: IndexArray) -> None:
     """Raise where a covariate is forced as well."""
     both = np.intersect1d(covariates, forced)
     if both.size:
-        raise ValueError(
-            f"covariates are in every model and must not be forced_features as well; got column "
-            f"{both[0]} in both. Leave it in one: forced features are counted and penalised."
+        raise ParameterError(
+            "covariates",
+            Message(
+                "are in every model and must not be ", Parameter("forced_features"), " as well"
+            ),
+            Message(Column(both[0]), " in both"),
+            "Leave it in one: forced features are counted and penalised.",
         )
 
 
@@ -186,22 +199,30 @@ def check_adjustable(
     """
     n, r = loss.basis.shape
     if r == 0:
-        raise ValueError(
-            "covariates must vary within the strata, whose differences count; all are constant "
-            "there. Leave them out."
+        raise ParameterError(
+            "covariates",
+            "must vary within the strata, whose differences count; all are constant there",
+            "",
+            "Leave them out.",
         )
     if r >= n:
-        raise ValueError(
-            f"covariates must be fewer than the rows, as they are fitted without a penalty; got "
-            f"{r} independent columns, with the intercept, for {n} rows. Pass fewer, or principal "
-            "components of them."
+        raise ParameterError(
+            "covariates",
+            "must be fewer than the rows, as they are fitted without a penalty",
+            f"{r} independent columns, with the intercept, for {n} rows",
+            "Pass fewer, or principal components of them.",
         )
     if not loss.of_residuals and loss.final.separates(y, weight):
         where, at_fault = find()
         raise UnfittableError(
-            "covariates must not determine the target of some rows alone, as they have no finite "
-            f"coefficients without a penalty then{where}. Leave out that covariate, or pass it "
-            "as one of forced_features, which have a penalty.",
+            Message(
+                Parameter("covariates"),
+                " must not determine the target of some rows alone, as they have no finite "
+                f"coefficients without a penalty then{where}. Leave out that covariate, or pass "
+                "it as one of ",
+                Parameter("forced_features"),
+                ", which have a penalty.",
+            ),
             at_fault,
         )
 
@@ -219,9 +240,11 @@ def check_signs_of_features(
         found = np.zeros(n_columns)
         for (feature, value), place in zip(signs.items(), places, strict=True):
             if number(value) not in (-1, 0, 1):
-                raise ValueError(
-                    f"signs must be -1, 0 or 1; got {shown(value)} for feature {feature!r:.60}. It "
-                    "is the sign that the coefficient may have, 0 for any."
+                raise ParameterError(
+                    "signs",
+                    "must be -1, 0 or 1",
+                    f"{shown(value)} for feature {feature!r:.60}",
+                    "It is the sign that the coefficient may have, 0 for any.",
                 )
             found[place] = number(value)
     else:
@@ -244,21 +267,23 @@ def places_of_features(
     for item in features:
         if isinstance(item, str):
             if names is None:
-                raise ValueError(
-                    f"{parameter} has the name {item!r}, but X has no feature names; "
-                    "pass indices, or X as a data frame."
+                rule = (
+                    f"has the name {item!r}, but X has no feature names; pass indices, or X as a "
+                    "data frame"
                 )
+                raise ParameterError(parameter, rule)
             found = [j for j, name in enumerate(names) if name == item]
             if len(found) != 1:
                 problem = "unknown" if not found else "not unique"
-                raise ValueError(f"{parameter} has the {problem} feature name {item!r}.")
+                raise ParameterError(parameter, f"has the {problem} feature name {item!r}")
             index.append(found[0])
         elif not is_integer(item):
-            raise ValueError(f"{parameter} must be {rule}; got {item!r}.")
+            raise ParameterError(parameter, f"must be {rule}", f"{item!r}")
         elif not 0 <= int(item) < n_columns:
-            raise ValueError(
-                f"{parameter} must be {span(0, n_columns - 1)} "
-                f"(the columns of X); got {shown(item)}."
+            raise ParameterError(
+                parameter,
+                Message(f"must be {span(0, n_columns - 1)} (the columns of ", Parameter("X"), ")"),
+                shown(item),
             )
         else:
             index.append(int(item))
@@ -266,7 +291,7 @@ def places_of_features(
     ordered = np.sort(result)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if twice.size:
-        raise ValueError(f"{parameter} must be distinct; got {twice[0]} twice.")
+        raise ParameterError(parameter, "must be distinct", f"{twice[0]} twice")
     return result
 
 
@@ -277,12 +302,13 @@ def check_penalty_factor(value: Any, n_columns: int) -> FloatArray:
     factor = _per_column("penalty_factor", value, n_columns)
     bad = np.flatnonzero(~((factor >= 0) & (factor <= LARGEST)))
     if bad.size:
-        raise ValueError(
-            f"penalty_factor must be finite (at most {LARGEST:g}) and not negative; "
-            f"got {factor[bad[0]]} for column {bad[0]}."
+        raise ParameterError(
+            "penalty_factor",
+            f"must be finite (at most {LARGEST:g}) and not negative",
+            Message(f"{factor[bad[0]]} for ", Column(bad[0])),
         )
     if not np.any(factor > 0):
-        raise ValueError("penalty_factor must have a positive number; got only zeros.")
+        raise ParameterError("penalty_factor", "must have a positive number", "only zeros")
     return factor
 
 
@@ -291,9 +317,10 @@ def check_cost(value: Any, n_columns: int) -> FloatArray:
     cost = _per_column("cost", value, n_columns)
     bad = np.flatnonzero(~((cost >= 0) & (cost <= LARGEST)))
     if bad.size:
-        raise ValueError(
-            f"cost must be finite (at most {LARGEST:g}) and not negative; "
-            f"got {cost[bad[0]]} for column {bad[0]}."
+        raise ParameterError(
+            "cost",
+            f"must be finite (at most {LARGEST:g}) and not negative",
+            Message(f"{cost[bad[0]]} for ", Column(bad[0])),
         )
     return cost
 
@@ -305,17 +332,23 @@ def check_signs(value: Any, n_columns: int) -> FloatArray:
     if dimensions(value) == 0:
         one = number(value)
         if one not in (-1, 0, 1):
-            raise ValueError(
-                f"signs must be None, -1, 0 or 1, or one of these numbers for every column of X; "
-                f"got {shown(value)}."
+            raise ParameterError(
+                "signs",
+                Message(
+                    "must be None, -1, 0 or 1, or one of these numbers for every column of ",
+                    Parameter("X"),
+                ),
+                shown(value),
             )
         return np.full(n_columns, one)
     sign = _per_column("signs", value, n_columns)
     bad = np.flatnonzero(~np.isin(sign, (-1, 0, 1)))
     if bad.size:
-        raise ValueError(
-            f"signs must be -1, 0 or 1; got {sign[bad[0]]:g} for column {bad[0]}. "
-            "It is the sign that the coefficient may have, 0 for any."
+        raise ParameterError(
+            "signs",
+            "must be -1, 0 or 1",
+            Message(f"{sign[bad[0]]:g} for ", Column(bad[0])),
+            "It is the sign that the coefficient may have, 0 for any.",
         )
     return sign
 
@@ -324,14 +357,17 @@ def _per_column(name: str, value: Any, n_columns: int) -> FloatArray:
     check_unmasked(name, value)
     found = as_numbers(value)
     if found is None:
-        raise ValueError(
-            f"{name} must be numbers, one for every column of X ({n_columns}); got "
-            f"{shown(value)}. Convert strings, complex and missing values to floats."
+        raise ParameterError(
+            name,
+            Message("must be numbers, one for every column of ", Parameter("X"), f" ({n_columns})"),
+            shown(value),
+            "Convert strings, complex and missing values to floats.",
         )
     if found.shape != (n_columns,):
-        raise ValueError(
-            f"{name} must have one number for every column of X ({n_columns}); "
-            f"got shape {found.shape}."
+        raise ParameterError(
+            name,
+            Message("must have one number for every column of ", Parameter("X"), f" ({n_columns})"),
+            f"shape {found.shape}",
         )
     return found
 
@@ -347,9 +383,16 @@ def check_spread(scale: FloatArray, largest: float = np.inf) -> None:
         column = used[scale[used].argmin()]
         std = 1.0 / scale[column]
         raise ValueError(
-            f"standardize=False needs columns of X with a standard deviation of at most "
-            f"{LARGEST_SPREAD:g}; got {std:.3g} in column {column}. "
-            + ("Rescale it, or use standardize=True." if std < largest else "Rescale it.")
+            Message(
+                Parameter.of("standardize", False),
+                " needs columns of ",
+                Parameter("X"),
+                f" with a standard deviation of at most {LARGEST_SPREAD:g}; got {std:.3g} in ",
+                Column(int(column)),
+                ". Rescale it",
+                *((", or use ", Parameter.of("standardize", True)) if std < largest else ()),
+                ".",
+            )
         )
 
 
@@ -360,8 +403,16 @@ def check_squares(square: FloatArray, largest: float, first: int = 0) -> None:
     """
     column = int(square.argmax())
     if not square[column] < largest:
-        raise ValueError(
-            f"X has values too large in column {first + column}: their squares, times the weights "
-            f"of the rows and C, must sum to less than {largest:g}; got {square[column]:.3g}. "
-            "Rescale that column; standardize=True does not help here."
+        raise ParameterError(
+            "X",
+            Message(
+                "has values too large in ",
+                Column(first + column),
+                ": their squares, times the weights of the rows and C, must sum to less than "
+                f"{largest:g}",
+            ),
+            f"{square[column]:.3g}",
+            Message(
+                "Rescale that column; ", Parameter.of("standardize", True), " does not help here."
+            ),
         )

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .errors import ParameterError
 from .types import Design
 
 # The types of columns that hold no numbers: how they are called, and the way out.
@@ -62,8 +63,8 @@ def frame_of(X: Any) -> Any:
             return found
     except DuplicateError as error:
         twice = str(error).partition("\n")[2].replace("\n", ",").replace("- ", "")
-        raise ValueError(
-            f"X must have unique column names; got {twice or error}. Rename all but one of them."
+        raise ParameterError(
+            "X", "must have unique column names", f"{twice or error}", "Rename all but one of them."
         ) from None
     if isinstance(found, nw.LazyFrame):
         way = "Call .collect() first" if module == "polars" else "Read it into memory first"
@@ -177,9 +178,10 @@ def _refuse(kinds: Mapping[Any, str]) -> None:
     names = [name for name, kind in kinds.items() if kind == first]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     shown = f"{names[:3]!r:.200}"[:-1] + (", ...]" if len(names) > 3 else "]")
-    raise ValueError(
-        f"X must hold numbers; got {first} in column {names[0]!r}{more}. "
-        f"{_WAYS[first].format(columns=shown)}."
+    raise ParameterError(
+        "X",
+        "must hold numbers",
+        f"{first} in column {names[0]!r}{more}. {_WAYS[first].format(columns=shown)}",
     )
 
 
@@ -199,9 +201,11 @@ def _sparse_of(frame: Any) -> Any:
         return None
     other = [kind.fill_value for kind in kinds if kind.fill_value != 0]
     if other:
-        raise ValueError(
-            f"X must have 0 as the fill value of all sparse columns; got {other[0]!r}. Use "
-            "X.sparse.to_dense()."
+        raise ParameterError(
+            "X",
+            "must have 0 as the fill value of all sparse columns",
+            f"{other[0]!r}",
+            "Use X.sparse.to_dense().",
         )
     return frame.sparse.to_coo().tocsc()
 

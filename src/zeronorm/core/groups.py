@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import Message, Parameter, ParameterError
 from .types import IndexArray
 
 # Integer labels in a range of at most so many times their number are sorted by counting.
@@ -50,9 +51,10 @@ class Groups:
         """
         if isinstance(groups, Groups):
             if groups.code.size != n_features:
-                raise ValueError(
-                    f"feature_groups must be of the {n_features} features of X; got groups of "
-                    f"{groups.code.size} features."
+                raise ParameterError(
+                    "feature_groups",
+                    Message(f"must be of the {n_features} features of ", Parameter("X")),
+                    f"groups of {groups.code.size} features",
                 )
             return groups
         if isinstance(groups, Mapping):
@@ -67,9 +69,13 @@ class Groups:
         """Return a partition of rows from the label of every row; `name` is what messages say."""
 
         def refuse(row: int) -> None:
-            raise ValueError(
-                f"{name} must have a label for every row of X; row {row} has none. Leave such rows "
-                "out, or give them a label."
+            raise ParameterError(
+                name,
+                Message(
+                    "must have a label for every row of ", Parameter("X"), f"; row {row} has none"
+                ),
+                "",
+                "Leave such rows out, or give them a label.",
             )
 
         return _of_labels(labels, n_rows, name, "row of X", refuse)
@@ -94,12 +100,18 @@ class Groups:
         if labels is None:
             return np.empty(0, np.int64)
         if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray):
-            raise ValueError(f"{name} must be a list of labels of groups; got {labels!r}.")
+            raise ParameterError(name, "must be a list of labels of groups", f"{labels!r}")
         known = {label: place for place, label in enumerate(self.labels.tolist())}
         for label in labels:
             plain = label.item() if isinstance(label, np.generic) else label
             if isinstance(plain, bool) or plain not in known:
-                raise ValueError(f"{name} has the label {plain!r}, which is not in feature_groups.")
+                raise ValueError(
+                    Message(
+                        f"{name} has the label {plain!r}, which is not in ",
+                        Parameter("feature_groups"),
+                        ".",
+                    )
+                )
         return np.unique(np.array([known[label] for label in labels], np.int64))
 
     def members(self, group: int) -> IndexArray:
@@ -120,19 +132,19 @@ def _of_labels(
     values: Any, n_items: int, name: str, what: str, refuse_missing: Callable[[int], None]
 ) -> Groups:
     """Return the partition of items, each a `what`, by their labels, (n_items,)."""
-    rule = f"{name} must be integers or strings, one for every {what} ({n_items})"
+    rule = f"must be integers or strings, one for every {what} ({n_items})"
     try:
         labels = np.asarray(values)
     except ValueError:
-        raise ValueError(f"{rule}; got a ragged sequence.") from None
+        raise ParameterError(name, rule, "a ragged sequence") from None
     if labels.shape != (n_items,):
-        raise ValueError(f"{rule}; got shape {labels.shape}.")
+        raise ParameterError(name, rule, f"shape {labels.shape}")
     if labels.dtype.kind == "O":
         labels = _named(labels, refuse_missing)
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         refuse_missing(int(np.argmax(np.isnan(labels))))
     if labels.dtype.kind not in "iuU":
-        raise ValueError(f"{rule}; got values of type {labels.dtype}.")
+        raise ParameterError(name, rule, f"values of type {labels.dtype}")
     if labels.dtype.kind != "U":
         counted = _counted(labels)
         if counted is not None:
@@ -174,9 +186,11 @@ def _shown(feature: int, names: Sequence[str] | None) -> str:
 
 
 def _refuse_missing(names: Sequence[str] | None, feature: int) -> None:
-    raise ValueError(
-        f"feature_groups must have a label for every feature; {_shown(feature, names)} has none. "
-        "Give it a group of its own."
+    raise ParameterError(
+        "feature_groups",
+        f"must have a label for every feature; {_shown(feature, names)} has none",
+        "",
+        "Give it a group of its own.",
     )
 
 
@@ -185,9 +199,10 @@ def _of_lists(groups: Mapping[Any, Any], n_features: int, names: Sequence[str] |
     keys = list(groups)
     texts = all(isinstance(key, str) for key in keys)
     if not keys or not (texts or all(_is_integer(key) for key in keys)):
-        raise ValueError(
-            "feature_groups must be a dict with strings or integers as labels of the groups, at "
-            f"least one; got {keys[:5]!r}."
+        raise ParameterError(
+            "feature_groups",
+            "must be a dict with strings or integers as labels of the groups, at least one",
+            f"{keys[:5]!r}",
         )
     labels = np.array(sorted(keys))
     place = {} if names is None else {name: feature for feature, name in enumerate(names)}
@@ -195,24 +210,31 @@ def _of_lists(groups: Mapping[Any, Any], n_features: int, names: Sequence[str] |
     for number, label in enumerate(labels.tolist()):
         members = groups[label]
         if isinstance(members, str | bytes) or not isinstance(members, Sequence | np.ndarray):
-            raise ValueError(
-                f"feature_groups must have a list of features for every group; got {members!r} for "
-                f"{label!r}."
+            raise ParameterError(
+                "feature_groups",
+                "must have a list of features for every group",
+                f"{members!r} for {label!r}",
             )
         for member in members:
             feature = _feature(member, label, n_features, place)
             if code[feature] >= 0:
-                raise ValueError(
-                    f"feature_groups must not overlap; {_shown(feature, names)} is in the groups "
-                    f"{labels[code[feature]].item()!r} and {label!r}. Leave it in one of them."
+                raise ParameterError(
+                    "feature_groups",
+                    f"must not overlap; {_shown(feature, names)} is in the groups "
+                    f"{labels[code[feature]].item()!r} and {label!r}",
+                    "",
+                    "Leave it in one of them.",
                 )
             code[feature] = number
     if (code < 0).any():
         missing = np.flatnonzero(code < 0)
         more = f" (and {missing.size - 1} more)" if missing.size > 1 else ""
-        raise ValueError(
-            "feature_groups must have every feature in a group; "
-            f"{_shown(int(missing[0]), names)}{more} is in none. Give it a group of its own."
+        raise ParameterError(
+            "feature_groups",
+            f"must have every feature in a group; {_shown(int(missing[0]), names)}{more} is in "
+            "none",
+            "",
+            "Give it a group of its own.",
         )
     return Groups(labels, code)
 
@@ -225,18 +247,24 @@ def _feature(member: Any, label: Any, n_features: int, place: Mapping[str, int])
     """Return the index of a member of a group."""
     if isinstance(member, str):
         if member not in place:
-            raise ValueError(
-                f"feature_groups has the unknown feature {member!r} in group {label!r}."
+            raise ParameterError(
+                "feature_groups", f"has the unknown feature {member!r} in group {label!r}"
             )
         return place[member]
     if not _is_integer(member):
-        raise ValueError(
-            f"feature_groups must list features by index or name; got {member!r} in group "
-            f"{label!r}."
+        raise ParameterError(
+            "feature_groups",
+            "must list features by index or name",
+            f"{member!r} in group {label!r}",
         )
     if not 0 <= int(member) < n_features:
-        raise ValueError(
-            f"feature_groups must list features from 0 to {n_features - 1} (the columns of X); got "
-            f"{int(member)} in group {label!r}."
+        raise ParameterError(
+            "feature_groups",
+            Message(
+                f"must list features from 0 to {n_features - 1} (the columns of ",
+                Parameter("X"),
+                ")",
+            ),
+            f"{int(member)} in group {label!r}",
         )
     return int(member)

@@ -50,20 +50,6 @@ def csv_cell(text: str) -> str:
     return text
 
 
-_COLUMN = re.compile(r"\bcolumn (\d+)\b")
-
-
-def with_names(message: str, names: Sequence[str] | None) -> str:
-    """Return a message that says `column 'age'` for one that says `column 3`."""
-
-    def named(found: re.Match[str]) -> str:
-        place = int(found[1])
-        known = names is not None and place < len(names)
-        return f"column {names[place]!r:.80}" if names and known else found[0]
-
-    return _COLUMN.sub(named, message)
-
-
 # The ways out that messages offer: those alone that whoever reads them has.
 #
 # A command tells which options it has, and ways out that need others are left out; in Python an

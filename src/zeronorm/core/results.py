@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import ParameterError
 from .groups import Groups
 from .types import FloatArray, IndexArray
 
@@ -399,8 +400,8 @@ class Path:
     def support(self, k: int) -> IndexArray:
         """Return the first k features in order of entry, sorted: the nested path at any size."""
         if not 1 <= k <= self.order.size:
-            raise ValueError(
-                f"k must be at least 1, and at most {self.order.size} (the candidates); got {k}."
+            raise ParameterError(
+                "k", f"must be at least 1, and at most {self.order.size} (the candidates)", f"{k}"
             )
         return np.sort(self.order[:k])
 

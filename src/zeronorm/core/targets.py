@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from .errors import InPython, Message, Parameter, ParameterError
 from .types import FloatArray
 from .validation import LARGEST, as_numbers, check_not_negative, check_unmasked, plain, shown
 
@@ -24,6 +25,8 @@ LEAST_L1_LOSS = 1e-300  # It is not squared: the model without features is right
 LEAST_WEIGHT = 1e-200  # Products of it with scores and shares stay normal numbers.
 LEAST_SHARE = 1e-13  # of the weight: with less, rows or thresholds have no digits left
 
+_WEIGHTS = Message("must be ", InPython("None, "), "'balanced'", InPython(" or a dict"))
+
 
 def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray:
     """Return y as an array of labels, (n_samples,); `sample` is what messages call a sample."""
@@ -33,9 +36,11 @@ def check_target(y: Any, n_samples: int, sample: str = "row of X") -> np.ndarray
             f"requires y to be passed, but the target y is None; pass one label per {sample}."
         )
     if getattr(getattr(y, "dtype", None), "names", None) is not None:
-        raise ValueError(
-            f"y must be one label per {sample}; got a structured array of {y.dtype.names}. Events "
-            "and times are for BudgetSurvivalAnalysis."
+        raise ParameterError(
+            "y",
+            f"must be one label per {sample}",
+            f"a structured array of {y.dtype.names}",
+            "Events and times are for BudgetSurvivalAnalysis.",
         )
     check_unmasked("y", y)
     columns = responses(y)
@@ -89,10 +94,15 @@ def _check_few(y: np.ndarray) -> None:
         return
     n_classes = np.unique(y).size
     if n_classes > MANY_CLASSES and n_classes > y.size / ROWS_OF_CLASS:
-        raise ValueError(
-            f"y must be labels of classes; got {n_classes} different numbers in {y.size} rows. "
-            "Counts and other numbers are for BudgetRegressor (loss='poisson' of counts); if they "
-            "are names of classes, convert them to strings."
+        raise ParameterError(
+            "y",
+            "must be labels of classes",
+            f"{n_classes} different numbers in {y.size} rows",
+            Message(
+                "Counts and other numbers are for BudgetRegressor (",
+                Parameter.of("loss", "poisson"),
+                " of counts); if they are names of classes, convert them to strings.",
+            ),
         )
 
 
@@ -122,10 +132,16 @@ def check_ordered(y: Any) -> None:
     labels = np.asarray(y)
     if labels.dtype.kind not in "iufb":
         first = plain(labels.ravel()[0]) if labels.size else "none"
-        raise ValueError(
-            "y must have an order for loss='ordinal': numbers, which are ordered by their size, or "
-            f"an ordered categorical; got labels such as {first!r:.40}. Use "
-            "pandas.Categorical(y, [lowest, ..., highest], ordered=True), or number the classes."
+        raise ParameterError(
+            "y",
+            Message(
+                "must have an order for ",
+                Parameter.of("loss", "ordinal"),
+                ": numbers, which are ordered by their size, or an ordered categorical",
+            ),
+            f"labels such as {first!r:.40}",
+            "Use pandas.Categorical(y, [lowest, ..., highest], ordered=True), or number the "
+            "classes.",
         )
 
 
@@ -133,7 +149,11 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
     """Return the real target of a regression, (n_samples,): finite numbers."""
     if y is None:
         raise ValueError(
-            "requires y to be passed, but the target y is None; pass one number per row of X."
+            Message(
+                "requires y to be passed, but the target y is None; pass one number per row of ",
+                Parameter("X"),
+                ".",
+            )
         )
     check_unmasked("y", y)
     values = None
@@ -141,23 +161,31 @@ def check_response(y: Any, n_samples: int) -> FloatArray:
         y = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
         values = as_numbers(y)
     if values is None:
-        raise ValueError(
-            f"y must be numbers, one per row of X; got {shown(y)}. Convert strings, complex and "
-            "missing values to floats, or use BudgetClassifier for labels, BudgetSurvivalAnalysis "
-            "for events and times."
+        raise ParameterError(
+            "y",
+            Message("must be numbers, one per row of ", Parameter("X")),
+            shown(y),
+            "Convert strings, complex and missing values to floats, or use BudgetClassifier for "
+            "labels, BudgetSurvivalAnalysis for events and times.",
         )
     assert_all_finite(values, input_name="y")
     if len(values) != n_samples:
         raise ValueError(
-            "Found input variables with inconsistent numbers of samples: "
-            f"y must have one number per row of X; got {len(values)} numbers for {n_samples} rows."
+            Message(
+                "Found input variables with inconsistent numbers of samples: y must have one "
+                "number per row of ",
+                Parameter("X"),
+                f"; got {len(values)} numbers for {n_samples} rows.",
+            )
         )
     if n_samples < 2:
-        raise ValueError(f"X must have at least two rows for a regression; got {n_samples} sample.")
+        raise ParameterError(
+            "X", "must have at least two rows for a regression", f"{n_samples} sample"
+        )
     largest = np.abs(values).max()
     if largest > LARGEST or 0 < largest < 1 / LARGEST:
         rule = f"at most {LARGEST:g}" if largest > 1 else f"somewhere at least {1 / LARGEST:g}"
-        raise ValueError(f"y must be {rule} in magnitude; got {largest:g}. Rescale it.")
+        raise ParameterError("y", f"must be {rule} in magnitude", f"{largest:g}", "Rescale it.")
     return values
 
 
@@ -179,9 +207,11 @@ def check_range(loss: Any, y: FloatArray) -> FloatArray:
         return y
     bad = np.flatnonzero(~((y > 0) if loss.target == "positive" else (y >= 0)))
     if bad.size:
-        raise ValueError(
-            f"y must be {loss.target} for loss={loss.name!r}; got {y[bad[0]]:g} at row {bad[0]}. "
-            "Remove such rows, or use loss='least_squares'."
+        raise ParameterError(
+            "y",
+            Message(f"must be {loss.target} for ", Parameter.of("loss", loss.name)),
+            f"{y[bad[0]]:g} at row {bad[0]}",
+            Message("Remove such rows, or use ", Parameter.of("loss", "least_squares"), "."),
         )
     return y
 
@@ -189,9 +219,10 @@ def check_range(loss: Any, y: FloatArray) -> FloatArray:
 def check_some_positive(loss: Any, y: FloatArray) -> None:
     """Raise where no row of positive weight has a positive count."""
     if loss.target == "not negative" and not (y > 0).any():
-        raise ValueError(
-            f"y must have a positive number for loss={loss.name!r}; got only zeros, of which the "
-            "best mean is 0."
+        raise ParameterError(
+            "y",
+            Message("must have a positive number for ", Parameter.of("loss", loss.name)),
+            "only zeros, of which the best mean is 0",
         )
 
 
@@ -202,16 +233,22 @@ def check_offset(offset: Any, n_samples: int, largest: float) -> FloatArray:
     if values is not None and values.ndim == 0:
         values = np.full(n_samples, float(values))
     if values is None or values.shape != (n_samples,):
-        raise ValueError(
-            f"offset must be numbers, one per row of X ({n_samples}, or one for all); got "
-            f"{shown(offset)}."
+        raise ParameterError(
+            "offset",
+            Message(
+                "must be numbers, one per row of ",
+                Parameter("X"),
+                f" ({n_samples}, or one for all)",
+            ),
+            shown(offset),
         )
     bad = np.flatnonzero(~(np.abs(values) <= largest))
     if bad.size:
-        raise ValueError(
-            f"offset must be finite, at most {largest:g} in magnitude; got "
-            f"{values[bad[0]]:g} at row {bad[0]}. Of an exposure it is the logarithm, which a "
-            "positive exposure has."
+        raise ParameterError(
+            "offset",
+            f"must be finite, at most {largest:g} in magnitude",
+            f"{values[bad[0]]:g} at row {bad[0]}",
+            "Of an exposure it is the logarithm, which a positive exposure has.",
         )
     return values
 
@@ -226,9 +263,17 @@ def check_new_offset(
     if offset is not None:
         return check_offset(offset, n_samples, largest)
     if fitted:
-        raise ValueError(
-            "offset is needed: the model was fitted with one. Pass offset= for the rows of X, or "
-            "offset=0 for predictions without it (of counts, the rate per unit of exposure)."
+        raise ParameterError(
+            "offset",
+            "is needed: the model was fitted with one",
+            "",
+            Message(
+                "Pass offset= for the rows of ",
+                Parameter("X"),
+                ", or ",
+                Parameter.of("offset", 0),
+                " for predictions without it (of counts, the rate per unit of exposure).",
+            ),
         )
     return None
 
@@ -241,18 +286,21 @@ def check_labels(y: Iterable[Any], sample: str, name: str = "y") -> None:
         while isinstance(label, (list, tuple)) and len(label) == 1:  # a column
             label = label[0]
         if _is_missing(label):
-            raise ValueError(
-                f"{name} must have a label for every {sample}; got {label!r} at {one} {place}. "
-                f"Remove such {one}s, or give them a label."
+            raise ParameterError(
+                name,
+                f"must have a label for every {sample}",
+                f"{label!r} at {one} {place}",
+                f"Remove such {one}s, or give them a label.",
             )
         kind = next((k for k in LABELS if isinstance(label, k)), type(label))
         if first is None:
             first = (kind, label, place)
         elif first[0] != kind:
-            raise ValueError(
-                f"{name} must have labels of one type; got {plain(first[1])!r} at {one} "
-                f"{first[2]} and {plain(label)!r} at {one} {place}. Convert them to strings, or to "
-                "numbers."
+            raise ParameterError(
+                name,
+                "must have labels of one type",
+                f"{plain(first[1])!r} at {one} {first[2]} and {plain(label)!r} at {one} {place}",
+                "Convert them to strings, or to numbers.",
             )
 
 
@@ -269,7 +317,7 @@ def check_two_classes(classes: np.ndarray) -> None:
     """Raise where the labels (of rows with positive weight) have fewer than two classes."""
     if len(classes) < 2:
         label = plain(classes[0]) if len(classes) else "none"
-        raise ValueError(f"y must have at least two classes; got one class: {label!r}.")
+        raise ParameterError("y", "must have at least two classes", f"one class: {label!r}")
 
 
 def check_pos_label(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, bool]:
@@ -277,14 +325,16 @@ def check_pos_label(classes: np.ndarray, pos_label: Any) -> tuple[np.ndarray, bo
     if pos_label is None:
         return classes, False
     if len(classes) != 2:
-        raise ValueError(
-            f"pos_label is for two classes; got {len(classes)}, each of which is the positive one "
-            "in turn. Leave it out."
+        raise ParameterError(
+            "pos_label",
+            "is for two classes",
+            f"{len(classes)}, each of which is the positive one in turn",
+            "Leave it out.",
         )
     place = np.flatnonzero(classes == pos_label)
     if place.size != 1:
-        raise ValueError(
-            f"pos_label must be one of the classes {classes.tolist()}; got {shown(pos_label)}."
+        raise ParameterError(
+            "pos_label", f"must be one of the classes {classes.tolist()}", shown(pos_label)
         )
     return (classes, False) if place[0] == 1 else (classes[::-1], True)
 
@@ -296,25 +346,29 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> FloatArray:
     check_unmasked("sample_weight", sample_weight)
     weight = as_numbers(sample_weight)
     if weight is None:
-        raise ValueError(
-            "sample_weight must be numbers, one per row of X; got "
-            f"{shown(sample_weight)}. Convert strings, complex and missing values to floats."
+        raise ParameterError(
+            "sample_weight",
+            Message("must be numbers, one per row of ", Parameter("X")),
+            shown(sample_weight),
+            "Convert strings, complex and missing values to floats.",
         )
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar; got shape {weight.shape}.")
     if len(weight) != n_samples:
-        raise ValueError(
-            f"sample_weight must have one weight per row of X ({n_samples}); got {len(weight)}."
+        raise ParameterError(
+            "sample_weight",
+            Message("must have one weight per row of ", Parameter("X"), f" ({n_samples})"),
+            str(len(weight)),
         )
     bad = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     if bad.size:
-        raise ValueError(
-            f"sample_weight must be finite and not negative; got {weight[bad[0]]} at row {bad[0]}."
+        raise ParameterError(
+            "sample_weight", "must be finite and not negative", f"{weight[bad[0]]} at row {bad[0]}"
         )
     if not np.any(weight > 0):
-        raise ValueError("sample_weight must have a positive weight; got only zeros.")
+        raise ParameterError("sample_weight", "must have a positive weight", "only zeros")
     return weight
 
 
@@ -329,23 +383,20 @@ def class_factors(class_weight: Any, y: np.ndarray, weight: FloatArray) -> Float
     classes, codes = np.unique(y, return_inverse=True)
     if isinstance(class_weight, str):
         if class_weight != "balanced":
-            raise ValueError(
-                f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}."
-            )
+            raise ParameterError("class_weight", _WEIGHTS, shown(class_weight))
         totals = np.bincount(codes, weights=weight)
         factors = np.where(
             totals > 0, weight.sum() / (len(classes) * np.maximum(totals, 1e-300)), 0.0
         )
         return np.asarray(factors[codes])
     if not isinstance(class_weight, dict):
-        raise ValueError(
-            f"class_weight must be None, 'balanced' or a dict; got {shown(class_weight)}."
-        )
+        raise ParameterError("class_weight", _WEIGHTS, shown(class_weight))
     unknown = [label for label in class_weight if label not in set(classes.tolist())]
     if unknown:
-        raise ValueError(
-            f"class_weight has the label {plain(unknown[0])!r}, which is not in y "
-            f"(labels {[plain(label) for label in classes.tolist()]!r})."
+        raise ParameterError(
+            "class_weight",
+            f"has the label {plain(unknown[0])!r}, which is not in y (labels "
+            f"{[plain(label) for label in classes.tolist()]!r})",
         )
     values = [
         check_not_negative("class_weight", class_weight.get(c, 1.0)) for c in classes.tolist()
@@ -357,27 +408,44 @@ def check_total_weight(C: float, weight: FloatArray, least: float = LEAST_LOSS) 
     """Raise where C times a weight would overflow or vanish, or one row has all the weight."""
     if C * float(weight.max()) > LARGEST:
         raise ValueError(
-            f"sample_weight (times class_weight and C) must be at most {LARGEST:g}; "
-            f"got {C * float(weight.max()):g}."
+            Message(
+                "sample_weight (times ",
+                Parameter("class_weight"),
+                f" and C) must be at most {LARGEST:g}; got {C * float(weight.max()):g}.",
+            )
         )
     largest, total = float(weight.max()), float(weight.sum())
     if largest < LEAST_WEIGHT:
         raise ValueError(
-            f"sample_weight (times class_weight) must be at least {LEAST_WEIGHT:g} in some row; "
-            f"got {largest:g}. Divide the weights by their mean."
+            Message(
+                "sample_weight (times ",
+                Parameter("class_weight"),
+                f") must be at least {LEAST_WEIGHT:g} in some row; got {largest:g}. Divide the "
+                "weights by their mean.",
+            )
         )
     if C * total < least:
-        raise ValueError(
-            f"C times the sum of sample_weight (times class_weight) must be at least "
-            f"{least:g}; got {C * total:g}. Such a loss moves no coefficient: use a larger C."
+        raise ParameterError(
+            "C",
+            Message(
+                "times the sum of sample_weight (times ",
+                Parameter("class_weight"),
+                f") must be at least {least:g}",
+            ),
+            f"{C * total:g}",
+            "Such a loss moves no coefficient: use a larger C.",
         )
     others = float(weight[np.arange(weight.size) != weight.argmax()].sum())
     if 0.0 < others <= LEAST_SHARE * total:
         raise ValueError(
-            "sample_weight (times class_weight and the exposure of an offset) must leave more "
-            f"than {LEAST_SHARE:g} of the whole weight to all rows but one; got "
-            f"{others / total:g}: beside row {int(weight.argmax())} nothing of them "
-            "is left in floating point. Lower that weight, or pass that row alone."
+            Message(
+                "sample_weight (times ",
+                Parameter("class_weight"),
+                f" and the exposure of an offset) must leave more than {LEAST_SHARE:g} of the "
+                f"whole weight to all rows but one; got {others / total:g}: beside row "
+                f"{int(weight.argmax())} nothing of them is left in floating point. Lower that "
+                "weight, or pass that row alone.",
+            )
         )
 
 
@@ -386,9 +454,13 @@ def check_weight_of_classes(codes: np.ndarray, weight: FloatArray) -> None:
     share = np.bincount(codes, weight) / weight.sum()
     if not share.min() >= LEAST_SHARE:
         raise ValueError(
-            "sample_weight (times class_weight) must give every class at least "
-            f"{LEAST_SHARE:g} of the whole weight for loss='ordinal'; got {share.min():g}. "
-            "Remove the rows of that class, or raise their weights."
+            Message(
+                "sample_weight (times ",
+                Parameter("class_weight"),
+                f") must give every class at least {LEAST_SHARE:g} of the whole weight for ",
+                Parameter.of("loss", "ordinal"),
+                f"; got {share.min():g}. Remove the rows of that class, or raise their weights.",
+            )
         )
 
 
@@ -412,12 +484,16 @@ def check_survival(y: Any, n_samples: int) -> FloatArray:
         raise ValueError(f"requires y to be passed, but the target y is None; pass {FORM}.")
     columns, start = _by_name(_columns(y))
     if not 2 <= len(columns) <= 3:
-        raise ValueError(f"y must be {FORM}; got {len(columns)} columns.")
+        raise ParameterError("y", f"must be {FORM}", f"{len(columns)} columns")
     event, time = columns[0], as_numbers(columns[1])
     if len(event) != n_samples:
         raise ValueError(
-            "Found input variables with inconsistent numbers of samples: y must have one time per "
-            f"row of X; got {len(event)} times for {n_samples} rows."
+            Message(
+                "Found input variables with inconsistent numbers of samples: y must have one time "
+                "per row of ",
+                Parameter("X"),
+                f"; got {len(event)} times for {n_samples} rows.",
+            )
         )
     if not all(
         isinstance(one, (bool, np.bool_, numbers.Real)) and one in (0, 1) for one in event.tolist()
@@ -457,9 +533,11 @@ def _by_name(named: dict[str, np.ndarray]) -> tuple[list[np.ndarray], np.ndarray
         if not event or not time:
             return list(named.values()), None
         if len(event) > 1 or len(time) > 1:
-            raise ValueError(
-                f"y must have one event and one time; got {list(named)}. Leave out one of "
-                f"{' and '.join(map(repr, event if len(event) > 1 else time))}."
+            raise ParameterError(
+                "y",
+                "must have one event and one time",
+                f"{list(named)}",
+                f"Leave out one of {' and '.join(map(repr, event if len(event) > 1 else time))}.",
             )
         stratum = [values for name, values in by_name.items() if name not in (event[0], time[0])]
         return [by_name[event[0]], by_name[time[0]], *stratum], None
@@ -467,13 +545,14 @@ def _by_name(named: dict[str, np.ndarray]) -> tuple[list[np.ndarray], np.ndarray
     for names in NAMES:
         known = [name for name in names if name in by_name]
         if len(known) > 1 or (not known and names is not NAMES[2]):
-            raise ValueError(
-                f"y has a column 'start', so it must have one {' or '.join(map(repr, names))}; got "
-                f"{list(named)}."
+            raise ParameterError(
+                "y",
+                f"has a column 'start', so it must have one {' or '.join(map(repr, names))}",
+                f"{list(named)}",
             )
         found += [by_name[name] for name in known]
     if len(found) + 1 < len(named):
-        raise ValueError(f"y must be {FORM}; got {list(named)}.")
+        raise ParameterError("y", f"must be {FORM}", f"{list(named)}")
     return found, by_name["start"]
 
 
@@ -503,7 +582,7 @@ def _columns(y: Any) -> dict[str, np.ndarray]:
         return {str(name): frame[name].to_numpy() for name in frame.columns}
     names = getattr(getattr(y, "dtype", None), "names", None)
     if names is None:
-        raise ValueError(f"y must be {FORM}; got {shown(y)}.")
+        raise ParameterError("y", f"must be {FORM}", shown(y))
     for name in names:
         check_unmasked("y", y[name])
     return {name: np.asarray(y[name]) for name in names}
@@ -512,9 +591,11 @@ def _columns(y: Any) -> dict[str, np.ndarray]:
 def check_events(y: FloatArray) -> None:
     """Raise where rows of positive weight have no event that another row outlives."""
     if not (y[:, 1] > 0).any():
-        raise ValueError(
-            "y must have an event; all rows (of positive weight) are censored. Check how events "
-            "are coded: the first column is True where there is one."
+        raise ParameterError(
+            "y",
+            "must have an event; all rows (of positive weight) are censored",
+            "",
+            "Check how events are coded: the first column is True where there is one.",
         )
     for stratum in np.unique(y[:, 2]):
         own = y[y[:, 2] == stratum]
@@ -529,7 +610,9 @@ def check_events(y: FloatArray) -> None:
         at_risk = time >= first
         if at_risk.sum() > 1 and not (event[at_risk].all() and (time[at_risk] == first).all()):
             return
-    raise ValueError(
-        "y must have an event at which other rows are at risk and live on; got none: there is "
-        "nothing to compare. Use later times, or fewer strata."
+    raise ParameterError(
+        "y",
+        "must have an event at which other rows are at risk and live on",
+        "none: there is nothing to compare",
+        "Use later times, or fewer strata.",
     )

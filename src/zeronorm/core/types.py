@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .errors import ParameterError
+
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.int64]
 Stored: TypeAlias = "FloatArray | sp.csc_array[Any]"
@@ -161,8 +163,8 @@ class Design(ABC):
     def named(self, names: list[str] | None) -> Design:
         """Give the columns names, where there are any, and return this design."""
         if names is not None and len(names) != self.shape[1]:
-            raise ValueError(
-                f"names must be one for each of {self.shape[1]} columns; got {len(names)}."
+            raise ParameterError(
+                "names", f"must be one for each of {self.shape[1]} columns", str(len(names))
             )
         self._names = self._names if names is None else names
         return self

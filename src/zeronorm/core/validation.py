@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import validate_data
 
+from .errors import Column, InPython, Message, Parameter, ParameterError
 from .frames import frame_of, names_of, numbers_of, out_of_core
 from .types import Design, FloatArray, IndexArray
 
@@ -27,6 +28,7 @@ LARGEST = 1e100
 SMALLEST_SIGMA = 1e-40  # Squared distances up to LARGEST stay finite when they are divided by it.
 LARGEST_GRID = 10_000  # The path has at most so many values of C.
 LARGEST_SEED = 2**32 - 1
+_NONE_OR = InPython("None or ")
 
 
 def number(value: Any) -> float:
@@ -97,7 +99,7 @@ def _within(name: str, value: Any, rule: str, holds: Callable[[float], bool]) ->
     """Return a number for which a rule holds."""
     got = number(value)
     if not holds(got):
-        raise ValueError(f"{name} must be {rule}; got {shown(value)}.")
+        raise ParameterError(name, Message("must be ", rule), shown(value))
     return got
 
 
@@ -136,9 +138,11 @@ def check_gap(name: str, value: Any) -> float:
     """Return the share of the objective without features that a certified gap is to be within."""
     got = check_positive(name, value)
     if got > 1:
-        raise ValueError(
-            f"{name} must be at most 1, the gap of a model without features; got {shown(value)}. "
-            "Use 1e-4, say."
+        raise ParameterError(
+            name,
+            "must be at most 1, the gap of a model without features",
+            shown(value),
+            "Use 1e-4, say.",
         )
     return got
 
@@ -150,7 +154,8 @@ def check_share(name: str, value: Any) -> float:
 
 def check_ratio(name: str, value: Any) -> float:
     """Return a finite number above 1."""
-    _within(name, value, "None or a number above 1", lambda got: 1 < got < np.inf)
+    rule = Message(_NONE_OR, "a number above 1")
+    _within(name, value, rule, lambda got: 1 < got < np.inf)
     return _not_above(name, value)
 
 
@@ -161,14 +166,15 @@ def check_count(name: str, value: Any) -> int | None:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if not is_integer(value) or int(value) < 1:
-        raise ValueError(f"{name} must be None or an integer of at least 1; got {shown(value)}.")
+        rule = Message("must be ", _NONE_OR, "an integer of at least 1")
+        raise ParameterError(name, rule, shown(value))
     return int(value)
 
 
 def check_iterations(name: str, value: Any) -> int:
     """Return a positive integer."""
     if not is_integer(value) or int(value) < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {shown(value)}.")
+        raise ParameterError(name, "must be an integer of at least 1", shown(value))
     return int(value)
 
 
@@ -177,8 +183,8 @@ def check_seed(value: Any) -> int | None:
     if value is None:
         return None
     if not is_integer(value) or not 0 <= int(value) <= LARGEST_SEED:
-        raise ValueError(
-            f"random_state must be None or an integer from 0 to {LARGEST_SEED}; got {shown(value)}."
+        raise ParameterError(
+            "random_state", f"must be None or an integer from 0 to {LARGEST_SEED}", shown(value)
         )
     return int(value)
 
@@ -186,15 +192,16 @@ def check_seed(value: Any) -> int | None:
 def check_option(name: str, value: Any, options: Sequence[str | None]) -> str | None:
     """Return one of the options, strings or None."""
     if not isinstance(value, str | None) or value not in options:
-        listed = ", ".join(repr(option) for option in options)
-        raise ValueError(f"{name} must be one of {listed}; got {shown(value)}.")
+        texts = [f"{one!r}, " for one in options[:-1]] + [repr(options[-1])]
+        listed = [InPython(text) if "None" in text else text for text in texts]
+        raise ParameterError(name, Message("must be one of ", *listed), shown(value))
     return value
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Return a bool."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False; got {shown(value)}.")
+        raise ParameterError(name, "must be True or False", shown(value))
     return bool(value)
 
 
@@ -204,15 +211,15 @@ def check_calibrate(value: Any) -> bool | str:
         return value
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    raise ValueError(f"calibrate must be 'auto', True or False; got {value!r}.")
+    raise ParameterError("calibrate", "must be 'auto', True or False", f"{value!r}")
 
 
 def check_refit_penalty(value: Any) -> float | str:
     """Return "loo" or a positive finite number."""
     if isinstance(value, str):
         if value != "loo":
-            raise ValueError(
-                f"refit_C must be 'loo' or a positive finite number; got {shown(value)}."
+            raise ParameterError(
+                "refit_C", "must be 'loo' or a positive finite number", shown(value)
             )
         return value
     return check_positive("refit_C", value)
@@ -224,27 +231,29 @@ def check_grid(Cs: Any) -> int | FloatArray:
         Cs = Cs.item()
     if is_integer(Cs) and int(Cs) >= 2:
         if Cs > LARGEST_GRID:
-            raise ValueError(
-                f"Cs must be at most {LARGEST_GRID}, or an array of numbers; got {shown(Cs)}. It "
-                "is the number of values of C."
+            raise ParameterError(
+                "Cs",
+                f"must be at most {LARGEST_GRID}, or an array of numbers",
+                shown(Cs),
+                "It is the number of values of C.",
             )
         return int(Cs)
     values = as_numbers(Cs)
     flags = isinstance(Cs, (list, tuple)) and any(isinstance(C, (bool, np.bool_)) for C in Cs)
     flags = flags or getattr(Cs, "dtype", None) == np.bool_
     if values is None or values.ndim != 1 or values.size == 0 or flags:
-        raise ValueError(
-            f"Cs must be an integer of at least 2, or an array of numbers; got {shown(Cs)}."
+        raise ParameterError(
+            "Cs", "must be an integer of at least 2, or an array of numbers", shown(Cs)
         )
     bad = np.flatnonzero(~((values > 0) & (values <= LARGEST)))
     if bad.size:
-        raise ValueError(
-            f"Cs must be positive and finite (at most {LARGEST:g}); got {values[bad[0]]}."
+        raise ParameterError(
+            "Cs", f"must be positive and finite (at most {LARGEST:g})", f"{values[bad[0]]}"
         )
     falls = np.flatnonzero(np.diff(values) <= 0)
     if falls.size:
-        raise ValueError(
-            f"Cs must grow; got {values[falls[0] + 1]:g} after {values[falls[0]]:g}. Sort it."
+        raise ParameterError(
+            "Cs", "must grow", f"{values[falls[0] + 1]:g} after {values[falls[0]]:g}", "Sort it."
         )
     return values
 
@@ -329,9 +338,9 @@ def check_columns(estimator: Any, frame: Any) -> None:
             )
         )
     if n != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {n} features, but {of} is expecting {estimator.n_features_in_} features as "
-            "input."
+        raise ParameterError(
+            "X",
+            f"has {n} features, but {of} is expecting {estimator.n_features_in_} features as input",
         )
 
 
@@ -353,9 +362,13 @@ def check_names(names: Sequence[str] | None, fitted: Any) -> None:
         way = "Put them in that order"
         if names[place] not in set(fitted):
             way = "Read the same data (of genotypes the same variants, counting the same alleles)"
-        raise ValueError(
-            f"X must have the columns that fit has seen, in their order; column {place} is "
-            f"{names[place]!r}, and was {fitted[place]!r}. {way}."
+        raise ParameterError(
+            "X",
+            Message(
+                "must have the columns that fit has seen, in their order; ",
+                Column(place),
+                f" is {names[place]!r}, and was {fitted[place]!r}. {way}",
+            ),
         )
 
 
@@ -376,29 +389,29 @@ def columns_of_fit(
     if design.shape[1] == n_fitted:
         check_names(names, fitted)
         return features
-    said = (
-        f"X has {design.shape[1]} features, but {estimator} is expecting {n_fitted} features as "
-        "input."
+    rule = (
+        f"has {design.shape[1]} features, but {estimator} is expecting {n_fitted} features as input"
     )
     if names is None or fitted is None:
-        raise ValueError(
-            f"{said} Pass all columns of the fit, or fit and predict on stores whose columns have "
-            "names: then those of the model suffice."
+        way = (
+            "Pass all columns of the fit, or fit and predict on stores whose columns have names: "
+            "then those of the model suffice."
         )
+        raise ParameterError("X", rule, "", way)
     wanted = [str(fitted[j]) for j in features]
     count = Counter(names)
     twice = next((name for name in wanted if count[name] > 1), None)
     if twice is not None:
-        raise ValueError(
-            f"{said} By name {twice!r} is there {count[twice]} times; rename all but one."
-        )
+        way = f"By name {twice!r} is there {count[twice]} times; rename all but one."
+        raise ParameterError("X", rule, "", way)
     where = {name: j for j, name in enumerate(names)}
     missing = [name for name in wanted if name not in where]
     if missing:
-        raise ValueError(
-            f"{said} By name {len(missing)} of the model are missing, the first is {missing[0]!r}. "
-            "Pass data that have them."
+        way = (
+            f"By name {len(missing)} of the model are missing, the first is {missing[0]!r}. Pass "
+            "data that have them."
         )
+        raise ParameterError("X", rule, "", way)
     return np.array([where[name] for name in wanted], np.int64)
 
 
@@ -423,10 +436,11 @@ def check_unmasked(name: str, value: Any) -> None:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         mask = np.ma.getmaskarray(value)
         place = tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
-        raise ValueError(
-            f"{name} must not have masked entries, which have no value; got {int(mask.sum())}, the "
-            f"first one at {place if len(place) > 1 else place[0]}. Fill them with "
-            f"{name}.filled(value), impute them, or leave these rows out."
+        raise ParameterError(
+            name,
+            "must not have masked entries, which have no value",
+            f"{int(mask.sum())}, the first one at {place if len(place) > 1 else place[0]}",
+            f"Fill them with {name}.filled(value), impute them, or leave these rows out.",
         )
 
 
@@ -456,29 +470,34 @@ def check_splits(splits: Iterable[Any], n_samples: int) -> list[tuple[IndexArray
     for number_, split in enumerate(splits):
         if not isinstance(split, (Sequence, np.ndarray)) or len(split) != 2:
             length = f" of length {len(split)}" if hasattr(split, "__len__") else ""
-            raise ValueError(
-                "cv must give pairs (train, test) of row numbers; got a "
-                f"{type(split).__name__}{length} as fold {number_}."
+            raise ParameterError(
+                "cv",
+                "must give pairs (train, test) of row numbers",
+                f"a {type(split).__name__}{length} as fold {number_}",
             )
         train, test = (
             _rows(rows, f"the {name} rows of fold {number_}", n_samples)
             for rows, name in zip(split, ("training", "held-out"), strict=True)
         )
         if not train.size:
-            raise ValueError(
-                f"cv must leave rows for training in every fold; fold {number_} has none."
+            raise ParameterError(
+                "cv", f"must leave rows for training in every fold; fold {number_} has none"
             )
         twice = np.flatnonzero(np.bincount(test, minlength=1) > 1)
         if twice.size:
-            raise ValueError(
-                f"cv must hold out a row once in a fold; got row {twice[0]} twice in fold "
-                f"{number_}. Use np.unique."
+            raise ParameterError(
+                "cv",
+                "must hold out a row once in a fold",
+                f"row {twice[0]} twice in fold {number_}",
+                "Use np.unique.",
             )
         checked.append((train, test))
     if not checked:
-        raise ValueError(
-            "cv must give at least one (train, test) pair; got none. (A generator gives its pairs "
-            "once: pass a list of them.)"
+        raise ParameterError(
+            "cv",
+            "must give at least one (train, test) pair",
+            "none",
+            "(A generator gives its pairs once: pass a list of them.)",
         )
     return checked
 
@@ -487,28 +506,25 @@ def check_groups(groups: Any, n_samples: int) -> IndexArray | None:
     """Return the number of the group of every row by its label, (n,); None where there are none."""
     if groups is None:
         return None
-    rule = f"groups must be a label for every sample ({n_samples})"
+    rule = f"must be a label for every sample ({n_samples})"
     check_unmasked("groups", groups)
     try:
         labels = np.asarray(groups)
     except ValueError:
-        raise ValueError(f"{rule}; got a ragged sequence.") from None
+        raise ParameterError("groups", rule, "a ragged sequence") from None
     if labels.shape != (n_samples,):
         got = f"shape {labels.shape}" if labels.ndim else repr(groups)
-        raise ValueError(
-            f"{rule}; got {got:.60}. The groups of features are feature_groups, a parameter of the "
-            "estimator."
-        )
+        ways = "The groups of features are feature_groups, a parameter of the estimator."
+        raise ParameterError("groups", rule, f"{got:.60}", ways)
     missing = np.flatnonzero(_missing(labels))
     if missing.size:
-        raise ValueError(
-            f"{rule}; sample {missing[0]} has none. Give it a label of its own, or leave it out."
-        )
+        way = "Give it a label of its own, or leave it out."
+        raise ParameterError("groups", f"{rule}; sample {missing[0]} has none", "", way)
     try:
         code = np.unique(labels, return_inverse=True)[1]
     except TypeError:
         kinds = sorted({type(one).__name__ for one in labels.tolist()})
-        raise ValueError(f"{rule} of one kind; got {' and '.join(kinds)}.") from None
+        raise ParameterError("groups", f"{rule} of one kind", " and ".join(kinds)) from None
     return code.astype(np.int64)
 
 
@@ -538,10 +554,12 @@ def check_together(
         if apart.size:
             row = int(test[apart[0]])
             other = int(train[groups[train] == groups[row]][0])
-            raise ValueError(
-                f"cv must hold out the samples of a group together; fold {number} of {name} holds "
-                f"out sample {row} and learns from sample {other}, whose group is the same. Pass a "
-                "number of folds or GroupKFold as cv, or leave groups out."
+            raise ParameterError(
+                "cv",
+                f"must hold out the samples of a group together; fold {number} of {name} holds "
+                f"out sample {row} and learns from sample {other}, whose group is the same",
+                "",
+                "Pass a number of folds or GroupKFold as cv, or leave groups out.",
             )
 
 
@@ -551,23 +569,31 @@ def _rows(rows: Any, what: str, n_samples: int) -> IndexArray:
     except ValueError:
         index = np.empty((0, 0))
     if index.ndim != 1:
-        raise ValueError(
-            f"cv must give row numbers in arrays of one dimension; got shape {index.shape} for "
-            f"{what}."
+        raise ParameterError(
+            "cv",
+            "must give row numbers in arrays of one dimension",
+            f"shape {index.shape} for {what}",
         )
     if index.dtype == np.bool_:
-        raise ValueError(
-            f"cv must give row numbers; got booleans for {what}. Use np.flatnonzero(mask)."
+        raise ParameterError(
+            "cv", "must give row numbers", f"booleans for {what}", "Use np.flatnonzero(mask)."
         )
     if index.size and index.dtype.kind not in "iu":
-        raise ValueError(
-            f"cv must give row numbers as integers; got type {index.dtype} for {what}. Convert "
-            "them with astype(int)."
+        raise ParameterError(
+            "cv",
+            "must give row numbers as integers",
+            f"type {index.dtype} for {what}",
+            "Convert them with astype(int).",
         )
     outside = index[(index < 0) | (index >= n_samples)] if index.size else index
     if outside.size:
-        raise ValueError(
-            f"cv must give row numbers from 0 to {n_samples - 1} (all rows of X are counted); got "
-            f"{outside[0]} in {what}."
+        raise ParameterError(
+            "cv",
+            Message(
+                f"must give row numbers from 0 to {n_samples - 1} (all rows of ",
+                Parameter("X"),
+                " are counted)",
+            ),
+            f"{outside[0]} in {what}",
         )
     return index.astype(np.int64)

@@ -26,6 +26,7 @@ from .._kernels import (
     dense_correlate,
     dense_moments,
 )
+from ..core.errors import Column, Message, Parameter, ParameterError
 from ..core.messages import span
 from ..core.types import Design, FloatArray, IndexArray, float64_scan_error
 from ..core.validation import check_unmasked, flags
@@ -262,9 +263,10 @@ def read_dense(X: Any, n_threads: int) -> Dense:
         try:
             x = np.asarray(X)
         except ValueError as error:
-            raise ValueError(
-                f"X must be a rectangular table of numbers; got a {type(X).__name__} that is none "
-                f"({error})."
+            raise ParameterError(
+                "X",
+                "must be a rectangular table of numbers",
+                f"a {type(X).__name__} that is none ({error})",
             ) from error
     _check_shape(x, type(X).__name__)
     if x.dtype.kind == "O":
@@ -280,11 +282,18 @@ def as_vectors(v: FloatArray, shape: tuple[int, int], start: int, stop: int) -> 
     """
     n_samples, n_features = shape
     if v.ndim not in (1, 2) or v.shape[0] != n_samples:
-        raise ValueError(f"v must have {n_samples} rows (the samples of X); got shape {v.shape}.")
+        raise ParameterError(
+            "v",
+            Message(f"must have {n_samples} rows (the samples of ", Parameter("X"), ")"),
+            f"shape {v.shape}",
+        )
     if not 0 <= start <= stop <= n_features:
         raise ValueError(
-            f"start and stop must be between 0 and {n_features} (the features of X) and ascend; "
-            f"got {start} and {stop}."
+            Message(
+                f"start and stop must be between 0 and {n_features} (the features of ",
+                Parameter("X"),
+                f") and ascend; got {start} and {stop}.",
+            )
         )
     return np.ascontiguousarray(v.reshape(n_samples, -1) if v.ndim == 1 else v, dtype=np.float64)
 
@@ -305,18 +314,20 @@ def _open_npy(path: str | os.PathLike[str]) -> NDArray[Any]:
     try:
         return np.asarray(np.lib.format.open_memmap(name, mode="r"))
     except ValueError as error:
-        raise ValueError(
-            f"X must be an array or the path of a .npy file of numbers; got the path {name!r}, "
-            f"which cannot be read as one ({error})."
+        raise ParameterError(
+            "X",
+            "must be an array or the path of a .npy file of numbers",
+            f"the path {name!r}, which cannot be read as one ({error})",
         ) from error
 
 
 def _check_shape(x: NDArray[Any], name: str) -> None:
     if x.ndim != 2:
-        raise ValueError(
-            f"X must be two-dimensional (samples by features); got a {name} with {x.ndim} "
-            f"dimension(s), shape {x.shape}. Reshape your data: X.reshape(-1, 1) for one feature, "
-            "X.reshape(1, -1) for one sample."
+        raise ParameterError(
+            "X",
+            "must be two-dimensional (samples by features)",
+            f"a {name} with {x.ndim} dimension(s), shape {x.shape}",
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample.",
         )
     check_size((x.shape[0], x.shape[1]))
 
@@ -333,9 +344,11 @@ def check_type(dtype: np.dtype[Any], x: Any = None) -> None:
         )
     if dtype.kind in "UST":
         example = "" if x is None else f", {str(x[0, 0])!r} at row 0, column 0"
-        raise ValueError(
-            f"X must hold numbers; got strings (dtype {dtype}){example}. Encode or convert them "
-            "first."
+        raise ParameterError(
+            "X",
+            "must hold numbers",
+            f"strings (dtype {dtype}){example}",
+            "Encode or convert them first.",
         )
     if dtype.kind not in "fiub":
         raise TypeError(
@@ -360,23 +373,33 @@ def _numbers_of(x: NDArray[np.object_]) -> FloatArray:
         except OverflowError:  # an integer beyond float64, which is found below
             pass
     for (row, column), value in np.ndenumerate(x):
-        where = f"at row {row}, column {column}"
+        where = Message(f"at row {row}, ", Column(column))
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
-            raise ValueError(
-                f"Input X contains NaN ({value!r}) {where}; remove or impute missing values."
-            )
+            rest = "; remove or impute missing values."
+            raise ValueError(Message(f"Input X contains NaN ({value!r}) ", where, rest))
         if isinstance(value, str | bytes):
-            raise ValueError(
-                f"X must hold numbers; got the text {value!r} {where}. "
-                "Encode or convert that column first."
+            raise ParameterError(
+                "X",
+                "must hold numbers",
+                Message(f"the text {value!r} ", where),
+                "Encode or convert that column first.",
             )
         if isinstance(value, complex | np.complexfloating):
-            raise ValueError(f"Complex data not supported: got {value!r} {where} of X.")
+            raise ValueError(
+                Message(
+                    f"Complex data not supported: got {value!r} ",
+                    where,
+                    " of ",
+                    Parameter("X"),
+                    ".",
+                )
+            )
         try:
             float(value)
         except OverflowError:
-            raise ValueError(
-                f"X has an integer too large for float64 {where}; rescale that column."
+            raise ParameterError(
+                "X",
+                Message("has an integer too large for float64 ", where, "; rescale that column"),
             ) from None
         except (TypeError, ValueError) as error:
             raise TypeError(
@@ -658,7 +681,7 @@ def read_sparse(X: Any, n_threads: int) -> Sparse:
     type holds the same values), pointers of another type than the indices.
     """
     if X.ndim != 2:
-        raise ValueError(f"X must be two-dimensional (samples by features); got {X.ndim}-D.")
+        raise ParameterError("X", "must be two-dimensional (samples by features)", f"{X.ndim}-D")
     shape = (int(X.shape[0]), int(X.shape[1]))
     check_size(shape)
     _check_type(X.dtype)
@@ -671,7 +694,7 @@ def read_sparse(X: Any, n_threads: int) -> Sparse:
         indptr, indices, data, shape, by_column=by_column
     )
     if data.ndim != 1:
-        raise ValueError(f"X must store one value per entry; got values of shape {data.shape}.")
+        raise ParameterError("X", "must store one value per entry", f"values of shape {data.shape}")
     if has_duplicates:
         # Before narrowing: SciPy adds in the type of the caller.
         kind = np.float32 if data.dtype == np.float16 else data.dtype.newbyteorder("=")
@@ -705,17 +728,21 @@ def _to_csc(X: Any, shape: tuple[int, int]) -> Any:
         X = X.tocoo()
     if X.format == "coo":
         if not X.row.size == X.col.size == X.data.size:
-            raise ValueError(
-                f"X has {X.row.size} row indices, {X.col.size} column indices and {X.data.size} "
-                "values; the three must be equal. Rebuild the matrix."
+            raise ParameterError(
+                "X",
+                f"has {X.row.size} row indices, {X.col.size} column indices and {X.data.size} "
+                "values; the three must be equal",
+                "",
+                "Rebuild the matrix.",
             )
         for index, size, name in ((X.row, shape[0], "row"), (X.col, shape[1], "column")):
             wrong = (index < 0) | (index >= size)
             if wrong.any():
                 at = int(np.argmax(wrong))
-                raise ValueError(
-                    f"X has {name} index {index[at]} in entry {at}, but only {size} {name}s; "
-                    "rebuild the matrix."
+                raise ParameterError(
+                    "X",
+                    f"has {name} index {index[at]} in entry {at}, but only {size} {name}s; "
+                    "rebuild the matrix",
                 )
     elif X.format == "csr":
         _audit(X.indptr, X.indices, X.data, shape, by_column=False)
@@ -727,15 +754,20 @@ def _to_csc(X: Any, shape: tuple[int, int]) -> Any:
     elif X.format == "dia":
         offsets, data = X.offsets, X.data
         if offsets.ndim != 1 or data.ndim != 2 or data.shape[0] != offsets.size:
-            raise ValueError(
-                f"X has offsets of shape {offsets.shape} but diagonals of shape {data.shape}; "
-                "every offset needs one row of values. Rebuild the matrix."
+            raise ParameterError(
+                "X",
+                f"has offsets of shape {offsets.shape} but diagonals of shape {data.shape}; "
+                "every offset needs one row of values",
+                "",
+                "Rebuild the matrix.",
             )
         wrong = (offsets <= -shape[0]) | (offsets >= shape[1])
         if wrong.any() or np.unique(offsets).size != offsets.size:
-            raise ValueError(
-                f"X must have different offsets between {1 - shape[0]} and {shape[1] - 1}; got "
-                f"{offsets.tolist()}. Rebuild the matrix."
+            raise ParameterError(
+                "X",
+                f"must have different offsets between {1 - shape[0]} and {shape[1] - 1}",
+                f"{offsets.tolist()}",
+                "Rebuild the matrix.",
             )
     return X.tocsc()
 
@@ -754,41 +786,47 @@ def _audit(
     """
     form, major, minor = ("CSC", "column", "row") if by_column else ("CSR", "row", "column")
     n_major, n_minor = (shape[1], shape[0]) if by_column else shape
-    advice = "rebuild the matrix from its row indices, column indices and values."
+    advice = "rebuild the matrix from its row indices, column indices and values"
     for name, array in (("indptr", indptr), ("indices", indices)):
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"X must have an {name} of integers in one dimension; got {array.ndim}-D "
-                f"{array.dtype}; {advice}"
+            raise ParameterError(
+                "X",
+                f"must have an {name} of integers in one dimension; got {array.ndim}-D "
+                f"{array.dtype}; {advice}",
             )
     if indptr.size != n_major + 1:
-        raise ValueError(
-            f"X has an indptr of length {indptr.size}; {form} storage of {n_major} {major}s has "
-            f"one of length {n_major + 1}; {advice}"
+        raise ParameterError(
+            "X",
+            f"has an indptr of length {indptr.size}; {form} storage of {n_major} {major}s has "
+            f"one of length {n_major + 1}; {advice}",
         )
     if data.shape[:1] != indices.shape:
-        raise ValueError(
-            f"X has {indices.size} indices but values of shape {data.shape}; the two must match; "
-            f"{advice}"
+        raise ParameterError(
+            "X",
+            f"has {indices.size} indices but values of shape {data.shape}; the two must match; "
+            f"{advice}",
         )
     indptr, indices = _one_type(indptr, indices)
     bad_indptr, bad_entry, is_sorted, has_duplicates = audit_indices(indptr, indices, n_minor)
     if bad_indptr >= 0:
         before = f" after {indptr[bad_indptr - 1]}" if bad_indptr else ""
-        raise ValueError(
-            f"X has indptr[{bad_indptr}] = {indptr[bad_indptr]}{before}; indptr must ascend from 0 "
-            f"to {indices.size}, the number of stored values; {advice}"
+        raise ParameterError(
+            "X",
+            f"has indptr[{bad_indptr}] = {indptr[bad_indptr]}{before}; indptr must ascend from 0 "
+            f"to {indices.size}, the number of stored values; {advice}",
         )
     if indptr[-1] != indices.size:
-        raise ValueError(
-            f"X has {indices.size} stored values but its indptr ends at {indptr[-1]}; "
-            f"call X.prune() or {advice}"
+        raise ParameterError(
+            "X",
+            f"has {indices.size} stored values but its indptr ends at {indptr[-1]}; "
+            f"call X.prune() or {advice}",
         )
     if bad_entry >= 0:
         place = int(np.searchsorted(indptr, bad_entry, side="right")) - 1
-        raise ValueError(
-            f"X has {minor} index {indices[bad_entry]} in {major} {place}, but only {n_minor} "
-            f"{minor}s; {advice}"
+        raise ParameterError(
+            "X",
+            f"has {minor} index {indices[bad_entry]} in {major} {place}, but only {n_minor} "
+            f"{minor}s; {advice}",
         )
     return indptr, indices, bool(is_sorted), bool(has_duplicates)
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from ..core import validation as validate
+from ..core.errors import Column, Message, ParameterError
 from ..core.groups import Groups
 from ..core.parallel import current_threads, map_threads, solver_threads
 from ..core.types import Design, FloatArray, IndexArray
@@ -68,23 +69,19 @@ class Bags:
             rows, offsets = found.by_group
             instances = x[rows] if _is_sparse(x) else np.take(x, rows, axis=0)
             return cls._checked(instances, offsets, found.labels, rows)
-        rule = "bags must be a list of arrays (instances by features), or a tuple (X, bag_index)"
+        rule = "must be a list of arrays (instances by features), or a tuple (X, bag_index)"
         if isinstance(bags, np.ndarray) and bags.ndim == 2 and bags.dtype != np.object_:
-            raise ValueError(
-                f"{rule}; got one array of shape {bags.shape}, which does not say whose its rows "
-                "are. Pass (X, bag_index)."
-            )
+            got = f"one array of shape {bags.shape}, which does not say whose its rows are"
+            raise ParameterError("bags", rule, got, "Pass (X, bag_index).")
         if _is_sparse(bags):
-            raise ValueError(
-                f"{rule}; got one sparse matrix of shape {bags.shape}, which does not say whose "
-                "its rows are. Pass (X, bag_index)."
-            )
+            got = f"one sparse matrix of shape {bags.shape}, which does not say whose its rows are"
+            raise ParameterError("bags", rule, got, "Pass (X, bag_index).")
         if not isinstance(bags, Sequence | np.ndarray) or isinstance(bags, str | bytes):
-            raise ValueError(f"{rule}; got a {type(bags).__name__}.")
+            raise ParameterError("bags", rule, f"a {type(bags).__name__}")
         if isinstance(bags, np.ndarray) and bags.ndim == 0:
-            raise ValueError(f"{rule}; got an array without dimensions, {bags!r}.")
+            raise ParameterError("bags", rule, f"an array without dimensions, {bags!r}")
         if len(bags) == 0:
-            raise ValueError("bags must have at least one bag; got none.")
+            raise ParameterError("bags", "must have at least one bag", "none")
         parts = [_matrix(one, f"bag {place}") for place, one in enumerate(bags)]
         widths = np.array([part.shape[1] for part in parts])
         if widths.min() < widths.max():
@@ -120,10 +117,15 @@ class Bags:
                 column = int(instances.indices[wrong])
             else:
                 place, column = divmod(int(wrong), instances.shape[1])
-            raise ValueError(
-                f"bags must hold finite numbers of at most {validate.LARGEST:g} in magnitude; got "
-                f"{instances[place, column]:g} in column {column} of {bags.where(place)} (row "
-                f"{rows[place]}). Impute or rescale it, or leave that instance out."
+            raise ParameterError(
+                "bags",
+                f"must hold finite numbers of at most {validate.LARGEST:g} in magnitude",
+                Message(
+                    f"{instances[place, column]:g} in ",
+                    Column(column),
+                    f" of {bags.where(place)} (row {rows[place]})",
+                ),
+                "Impute or rescale it, or leave that instance out.",
             )
         return bags
 
@@ -176,20 +178,23 @@ def _matrix(x: Any, name: str) -> Any:
     try:
         shape = np.shape(x)
     except ValueError:
-        raise ValueError(f"{name} must be an array; got rows of different lengths.") from None
+        raise ParameterError(name, "must be an array", "rows of different lengths") from None
     if len(shape) == 2 and shape[0] == 0:
-        raise ValueError(f"{name} must have at least one instance; got none. Leave it out.")
+        raise ParameterError(name, "must have at least one instance", "none", "Leave it out.")
     if len(shape) != 2 or shape[1] == 0:
-        raise ValueError(
-            f"{name} must be two-dimensional, instances by features, with at least one feature; "
-            f"got shape {shape}. A single instance is x.reshape(1, -1)."
+        raise ParameterError(
+            name,
+            "must be two-dimensional, instances by features, with at least one feature",
+            f"shape {shape}",
+            "A single instance is x.reshape(1, -1).",
         )
     try:
         if _is_sparse(x):
             return sp.csr_array(read_sparse(x, 1).gather(slice(None)))
         return read_dense(x, 1).gather(slice(None))
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(Message(f"{name}: ", error)) from error
 
 
 # Similarities of bags with points (MILES) as a design that stores none of them.

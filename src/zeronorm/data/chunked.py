@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._kernels import FLOAT32_SCAN_ERROR
+from ..core.errors import Message, ParameterError
 from ..core.memory import available_memory, readable
 from ..core.types import Design, FloatArray, IndexArray, Stored, float64_scan_error
 from ..core.validation import check_unmasked, flags
@@ -371,10 +372,12 @@ def _pointers(indptr: Any, indices: Any, data: Any, n_major: int) -> NDArray[np.
         found = found.astype(np.int64)
         good = bool(found[0] == 0 and (np.diff(found) >= 0).all())
     if not good or sizes[0] != sizes[1] or int(found[-1]) != sizes[0]:
-        raise ValueError(
-            f"X must be a sparse matrix with an indptr of {n_major + 1} integers that ascend from "
-            f"0 to the number of its entries; got one of shape {found.shape} for {sizes[0]} "
-            f"indices and {sizes[1]} values. Write the matrix again."
+        raise ParameterError(
+            "X",
+            f"must be a sparse matrix with an indptr of {n_major + 1} integers that ascend from "
+            "0 to the number of its entries",
+            f"one of shape {found.shape} for {sizes[0]} indices and {sizes[1]} values",
+            "Write the matrix again.",
         )
     return found
 
@@ -519,8 +522,8 @@ class Chunked(Design):
         try:
             return read_sparse(values, self.n_threads)
         except ValueError as error:
-            where = f"counted from row {top} and column {first}"
-            raise ValueError(f"{error} These numbers are {where}.") from None
+            where = f" These numbers are counted from row {top} and column {first}."
+            raise ValueError(Message(error, where)) from None
 
     def _gathered(self, features: IndexArray) -> Iterator[tuple[int, int, IndexArray, Any]]:
         """Yield (top, bottom, some of the features, their columns there), by rows."""

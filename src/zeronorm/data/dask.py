@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _kernels
+from ..core.errors import ParameterError
 from ..core.types import Design, FloatArray, IndexArray, Stored, float64_scan_error
 from .arrays import (
     Dense,
@@ -673,9 +674,11 @@ def open_dask(X: Any, n_threads: int, client: Any = None) -> OnCluster:
         names = _names_of_numbers(X)
         X = X.to_dask_array(lengths=True)
     if X.ndim != 2:
-        raise ValueError(
-            f"X must be two-dimensional (samples by features); got a Dask array with {X.ndim} "
-            f"dimension(s), shape {X.shape}. Reshape it."
+        raise ParameterError(
+            "X",
+            "must be two-dimensional (samples by features)",
+            f"a Dask array with {X.ndim} dimension(s), shape {X.shape}",
+            "Reshape it.",
         )
     dtype = np.dtype(X.dtype)
     check_type(dtype)
@@ -731,9 +734,11 @@ def share_out(design: Design, client: Any) -> OnCluster:
     size = len(pickle.dumps(design, protocol=5, buffer_callback=buffers.append))
     size += sum(buffer.raw().nbytes for buffer in buffers)
     if size > MOST_PICKLED:
-        raise ValueError(
-            f"X must be a Dask array, or a file on storage that all workers see; got {size:,} "
-            "bytes in the memory of this process. Save it with numpy.save and pass the path."
+        raise ParameterError(
+            "X",
+            "must be a Dask array, or a file on storage that all workers see",
+            f"{size:,} bytes in the memory of this process",
+            "Save it with numpy.save and pass the path.",
         )
     n_samples, n_features = design.shape
     spans = max(1, min(SPANS, n_features, n_samples * n_features // SPAN))
@@ -771,10 +776,12 @@ def _names_of_numbers(X: Any) -> list[str] | None:
     """Return the names of the columns of a data frame, all of which must be numbers."""
     for name, kind in X.dtypes.items():
         if not isinstance(kind, np.dtype) or kind.kind not in "fiub":
-            raise ValueError(
-                f"X must hold numbers; got the column {name!r} of type {kind}. Convert it "
-                f"(X[{name!r}].astype('float64')), encode it (dask.dataframe.get_dummies), or drop "
-                "it."
+            raise ParameterError(
+                "X",
+                "must hold numbers",
+                f"the column {name!r} of type {kind}",
+                f"Convert it (X[{name!r}].astype('float64')), encode it "
+                "(dask.dataframe.get_dummies), or drop it.",
             )
     names = list(X.columns)
     return names if all(isinstance(name, str) for name in names) else None

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from .._kernels import FLOAT32_SCAN_ERROR
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.types import (
     EXACT_SCAN,
     Design,
@@ -130,12 +131,13 @@ def read_pairs(
     if within is not None:
         labels: NDArray[Any] = np.asarray(within)
         if labels.shape != (n_features,):
-            raise ValueError(
-                f"within must have one label for each of {n_features} features; got shape "
-                f"{labels.shape}."
+            raise ParameterError(
+                "within",
+                f"must have one label for each of {n_features} features",
+                f"shape {labels.shape}",
             )
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise ValueError("within must have a label for every feature; got NaN or infinity.")
+            raise ParameterError("within", "must have a label for every feature", "NaN or infinity")
         try:
             code = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         except TypeError as error:
@@ -154,34 +156,38 @@ def read_pairs(
 
 def _checked(pairs: NDArray[Any], squares: bool, n_features: int) -> IndexArray:
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
-        raise ValueError(
-            f"pairs must be (m, 2) numbers of features, at least one pair; got shape {pairs.shape}."
+        raise ParameterError(
+            "pairs", "must be (m, 2) numbers of features, at least one pair", f"shape {pairs.shape}"
         )
     if pairs.dtype.kind not in "iu":
         raise TypeError(f"pairs must be integers, numbers of features; got {pairs.dtype}.")
     outside = (pairs < 0) | (pairs >= n_features)
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
-        raise ValueError(
-            f"pairs must be of features from 0 to {n_features - 1}; got {pairs[row].tolist()} in "
-            f"row {row}."
+        raise ParameterError(
+            "pairs",
+            f"must be of features from 0 to {n_features - 1}",
+            f"{pairs[row].tolist()} in row {row}",
         )
     found = pairs.astype(np.int64)
     same = found[:, 0] == found[:, 1]
     if same.any() and not squares:
         row = int(np.argmax(same))
-        raise ValueError(
-            f"pairs must be of two different features; got {found[row].tolist()} in row {row}. "
-            "Say squares=True for squares."
+        raise ParameterError(
+            "pairs",
+            "must be of two different features",
+            f"{found[row].tolist()} in row {row}",
+            "Say squares=True for squares.",
         )
     low, high = found.min(axis=1), found.max(axis=1)
     order = np.lexsort((high, low))
     again = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
     if again.any():
         row = int(order[1:][again].min())
-        raise ValueError(
-            f"pairs must be distinct, in either order; got {found[row].tolist()} again in row "
-            f"{row}."
+        raise ParameterError(
+            "pairs",
+            "must be distinct, in either order",
+            f"{found[row].tolist()} again in row {row}",
         )
     return found
 
@@ -349,17 +355,19 @@ def best_products(
     n = design.shape[0]
     vector = np.asarray(v, np.float64)
     if vector.shape != (n,) or not np.isfinite(vector).all():
-        raise ValueError(
-            f"v must be {n} finite numbers (the samples of X); got shape {vector.shape}."
+        raise ParameterError(
+            "v",
+            Message(f"must be {n} finite numbers (the samples of ", Parameter("X"), ")"),
+            f"shape {vector.shape}",
         )
     try:
         k = operator.index(k)
     except TypeError:
         raise TypeError(f"k must be an integer; got {k!r}.") from None
     if k < 1:
-        raise ValueError(f"k must be at least 1; got {k}.")
+        raise ParameterError("k", "must be at least 1", f"{k}")
     if not 0.0 <= float(least) < np.inf:
-        raise ValueError(f"least must be a finite number, not negative; got {least!r}.")
+        raise ParameterError("least", "must be a finite number, not negative", f"{least!r}")
     if standardize:
         vector = vector - vector.mean()
     kept, share = _BestSeen(min(k, pairs.size), float(least)), 1.0
@@ -534,9 +542,12 @@ class Interactions(Design):
         n_threads: int | None = None,
     ) -> None:
         if isinstance(degree, bool) or degree != 2:
-            raise ValueError(
-                f"degree must be 2; got {degree!r}. For products of three features choose pairs "
-                "first, and multiply Interactions(X, pairs=...) in their turn."
+            raise ParameterError(
+                "degree",
+                "must be 2",
+                f"{degree!r}",
+                "For products of three features choose pairs first, and multiply "
+                "Interactions(X, pairs=...) in their turn.",
             )
         for name, flag in (("squares", squares), ("main_effects", main_effects)):
             if not isinstance(flag, bool | np.bool_):
@@ -613,12 +624,15 @@ class Interactions(Design):
         """Return the same products of the features of other rows, for `predict`."""
         base, names = _read(X, self.n_threads)
         if base.shape[1] != self.base.shape[1]:
-            raise ValueError(
-                f"X must have the {self.base.shape[1]} features that these products are of; got "
-                f"{base.shape[1]}."
+            raise ParameterError(
+                "X",
+                f"must have the {self.base.shape[1]} features that these products are of",
+                f"{base.shape[1]}",
             )
         if base.is_sparse and self.center is not None:
-            raise ValueError("X must not be sparse where products are centred. Convert it.")
+            raise ParameterError(
+                "X", "must not be sparse where products are centred", "", "Convert it."
+            )
         check_names(names, self._names)
         # A copy of the settings, since arrays that they were made of may have changed.
         found = copy(self)
@@ -776,18 +790,28 @@ class Interactions(Design):
             return None
         n, p = self.base.shape
         if self.is_sparse:
-            raise ValueError(
-                "center must be None where X is sparse: centred columns have no zeros. Convert X."
+            raise ParameterError(
+                "center",
+                "must be None where X is sparse: centred columns have no zeros",
+                "",
+                "Convert X.",
             )
         if isinstance(center, str):
             if center != "mean":
-                raise ValueError(f'center must be None, "mean" or (p,) numbers; got {center!r}.')
+                raise ParameterError(
+                    "center", 'must be None, "mean" or (p,) numbers', f"{center!r}"
+                )
             return moments(self.base, np.full(n, 1.0 / n))[0]  # NaN of X is found by the first scan
         found: NDArray[Any] = np.asarray(center)
         if found.shape != (p,) or found.dtype.kind not in "biuf" or not np.isfinite(found).all():
-            raise ValueError(
-                f'center must be None, "mean" or {p} finite numbers (the features of X); got shape '
-                f"{found.shape} of {found.dtype}."
+            raise ParameterError(
+                "center",
+                Message(
+                    f'must be None, "mean" or {p} finite numbers (the features of ',
+                    Parameter("X"),
+                    ")",
+                ),
+                f"shape {found.shape} of {found.dtype}",
             )
         return found.astype(np.float64)
 
@@ -813,10 +837,11 @@ def _read(X: Any, n_threads: int | None) -> tuple[Design, list[str] | None]:
 def _check_names(names: Any, n_features: int) -> list[str]:
     found = list(names)
     if len(found) != n_features or not all(isinstance(name, str) for name in found):
-        raise ValueError(
-            f"names must be {n_features} strings (the features of X); got {len(found)} of "
-            f"{sorted({type(name).__name__ for name in found})}."
+        raise ParameterError(
+            "names",
+            Message(f"must be {n_features} strings (the features of ", Parameter("X"), ")"),
+            f"{len(found)} of {sorted({type(name).__name__ for name in found})}",
         )
     if len(set(found)) < n_features:
-        raise ValueError("names must be distinct; two features share one.")
+        raise ParameterError("names", "must be distinct; two features share one")
     return found

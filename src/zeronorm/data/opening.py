@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..core.errors import ParameterError
 from ..core.frames import (
     frame_of,
     is_annotated,
@@ -132,13 +133,18 @@ def open_lazy(X: Any, n_threads: int = 1) -> Design:
     except Exception as error:
         raise unreadable(X, error) from error
     if len(shape) != 2:
-        raise ValueError(
-            f"X must be two-dimensional (samples by features); got a {name_of(X)} with "
-            f"{len(shape)} dimension(s), shape {shape}. Take one matrix of it."
+        raise ParameterError(
+            "X",
+            "must be two-dimensional (samples by features)",
+            f"a {name_of(X)} with {len(shape)} dimension(s), shape {shape}",
+            "Take one matrix of it.",
         )
     if not all(isinstance(size, int | np.integer) for size in shape):
-        raise ValueError(
-            f"X must be of a known size; got a {name_of(X)} of shape {shape}. Compute its chunks."
+        raise ParameterError(
+            "X",
+            "must be of a known size",
+            f"a {name_of(X)} of shape {shape}",
+            "Compute its chunks.",
         )
     mapped = _mapped(X)
     if mapped is not None:
@@ -173,9 +179,11 @@ def sparse_reader(X: Any) -> SparseReader:
     shape = attributes.get("shape", attributes.get("h5sparse_shape"))
     by = {"csr_matrix": False, "csc_matrix": True, "csr": False, "csc": True}
     if form not in by or shape is None or len(shape) != 2:
-        raise ValueError(
-            "X must be a sparse matrix as AnnData writes it, a group with encoding-type "
-            f"csr_matrix or csc_matrix and a shape; got {form or 'none'!r}."
+        raise ParameterError(
+            "X",
+            "must be a sparse matrix as AnnData writes it, a group with encoding-type "
+            "csr_matrix or csc_matrix and a shape",
+            f"{form or 'none'!r}",
         )
     packed = getattr(group["data"], "compression", None) or getattr(
         group["data"], "compressors", None
@@ -262,6 +270,8 @@ def _open_annotated(X: Any, n_threads: int) -> Design:
             )
     matrix = X.X
     if matrix is None:
-        raise ValueError("X must have a matrix X; got an AnnData without one. Pass a layer of it.")
+        raise ParameterError(
+            "X", "must have a matrix X", "an AnnData without one", "Pass a layer of it."
+        )
 
     return as_design(matrix, n_threads).named(names)

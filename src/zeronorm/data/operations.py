@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..core.errors import Column, Message, ParameterError
 from ..core.memory import machine_memory
 from ..core.messages import remedy
 from ..core.parallel import map_threads
@@ -78,11 +79,14 @@ def check_room(n_features: int) -> None:
     """
     needed = VECTORS * 8 * n_features
     if needed > machine_memory():
-        raise ValueError(
-            f"X has {n_features:,} columns; a fit keeps about {VECTORS} vectors over all of them, "
-            f"{needed / 2**30:.3g} GiB, and this machine has {machine_memory() / 2**30:.3g} GiB. "
-            "Take fewer columns; of products, those that Interactions.best finds, or those within= "
-            "groups."
+        raise ParameterError(
+            "X",
+            f"has {n_features:,} columns; a fit keeps about {VECTORS} vectors over all of them, "
+            f"{needed / 2**30:.3g} GiB, and this machine has {machine_memory() / 2**30:.3g} "
+            "GiB",
+            "",
+            "Take fewer columns; of products, those that Interactions.best finds, or those "
+            "within= groups.",
         )
 
 
@@ -203,9 +207,12 @@ def locate_nonfinite(design: Design, v: FloatArray | None = None) -> NoReturn:
         raise ValueError(f"The vector of a scan is not finite although X is.{remedy(*_SMALLER)}")
     column = int(overflowed[0]) if overflowed else widest
     top = float(np.abs(dense(storage.gather(np.array([column])))).max())
-    raise ValueError(
-        f"X has values too large in column {column} (up to {top:.3g} in magnitude): sums over the "
-        f"samples overflow.{remedy('rescale that column', *_SMALLER)}"
+    where = Message("has values too large in ", Column(column), f" (up to {top:.3g} in magnitude)")
+    raise ParameterError(
+        "X",
+        Message(where, ": sums over the samples overflow"),
+        "",
+        remedy("rescale that column", *_SMALLER).strip(),
     )
 
 
@@ -222,10 +229,11 @@ def _refuse_nonfinite(design: Design, features: IndexArray) -> None:
             continue
         at = int(np.argmax(wrong.any(axis=0)))
         row = int(np.argmax(wrong[:, at]))
-        where = f"at row {row}, column {block[at]}"
+        what, todo = "infinity", "replace it, or remove that row"
         if np.isnan(columns[row, at]):
-            raise ValueError(f"Input X contains NaN {where}; remove or impute missing values.")
-        raise ValueError(f"Input X contains infinity {where}; replace it, or remove that row.")
+            what, todo = "NaN", "remove or impute missing values"
+        where = (f"Input X contains {what} at row {row}, ", Column(int(block[at])))
+        raise ValueError(Message(*where, f"; {todo}."))
 
 
 def score_errors(design: Design, weight: FloatArray | None = None) -> FloatArray | None:
@@ -336,11 +344,16 @@ def _check_near(ratio: FloatArray) -> None:
     """Raise ValueError where a column of sparse data lies too far from 0; ratio: mean / std."""
     far = np.flatnonzero(np.abs(ratio) > DISTANT_SPARSE)
     if far.size:
-        raise ValueError(
-            f"X is sparse, and column {far[0]} has a mean of {abs(ratio[far[0]]):.3g} standard "
-            f"deviations; got {far.size} column(s) with more than {DISTANT_SPARSE:g}. Sparse "
-            "columns are not centred, so that their differences are lost to rounding. Subtract a "
-            "constant from such columns, or pass a dense X."
+        raise ParameterError(
+            "X",
+            Message(
+                "is sparse, and ",
+                Column(far[0]),
+                f" has a mean of {abs(ratio[far[0]]):.3g} standard deviations",
+            ),
+            f"{far.size} column(s) with more than {DISTANT_SPARSE:g}",
+            "Sparse columns are not centred, so that their differences are lost to rounding. "
+            "Subtract a constant from such columns, or pass a dense X.",
         )
 
 

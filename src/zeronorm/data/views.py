@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.messages import span
 from ..core.types import (
     EXACT_SCAN,
@@ -62,9 +63,12 @@ class Scaled(Wrapper):
         n_features = base.shape[1]
         for name, array in (("mean", mean), ("scale", scale), ("rest", rest)):
             if array is not None and array.shape != (n_features,):
-                raise ValueError(
-                    f"{name} must have shape ({n_features},) (the features of X); "
-                    f"got {array.shape}."
+                raise ParameterError(
+                    name,
+                    Message(
+                        f"must have shape ({n_features},) (the features of ", Parameter("X"), ")"
+                    ),
+                    f"{array.shape}",
                 )
         super().__init__(base)
         self.mean = mean
@@ -164,14 +168,16 @@ class Rows(Wrapper):
         n_samples = base.shape[0]
         index = np.asarray(index)
         if index.ndim != 1 or index.size == 0 or index.dtype.kind not in "iu":
-            raise ValueError(
-                "index must be a one-dimensional array of row numbers, at least one; got shape "
-                f"{index.shape} of {index.dtype}."
+            raise ParameterError(
+                "index",
+                "must be a one-dimensional array of row numbers, at least one",
+                f"shape {index.shape} of {index.dtype}",
             )
         if index.min() < 0 or index.max() >= n_samples:
-            raise ValueError(
-                f"index must be {span(0, n_samples - 1)} (the rows of X); got values from "
-                f"{index.min()} to {index.max()}."
+            raise ParameterError(
+                "index",
+                Message(f"must be {span(0, n_samples - 1)} (the rows of ", Parameter("X"), ")"),
+                f"values from {index.min()} to {index.max()}",
             )
         super().__init__(base)
         self.index: IndexArray = index.astype(np.int64, copy=False)
@@ -179,7 +185,9 @@ class Rows(Wrapper):
         self._place = np.full(n_samples, -1, np.int64)
         self._place[self.index] = np.arange(index.size)
         if not np.array_equal(self._place[self.index], np.arange(index.size)):
-            raise ValueError("index must not name a row twice; use sample weights to repeat rows.")
+            raise ParameterError(
+                "index", "must not name a row twice; use sample weights to repeat rows"
+            )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -439,15 +447,17 @@ class Beside(InParts):
     def __init__(self, parts: Sequence[Design], names: list[str] | None = None) -> None:
         rows = [part.shape[0] for part in parts]
         if len(set(rows)) != 1:
-            raise ValueError(f"parts must have the same number of rows; got {rows}.")
+            raise ParameterError("parts", "must have the same number of rows", f"{rows}")
         if any(part.is_sparse for part in parts):
-            raise ValueError(
-                "parts must not be sparse, since their columns are centred; convert them first."
+            raise ParameterError(
+                "parts", "must not be sparse, since their columns are centred; convert them first"
             )
         if any(isinstance(part, Scaled) for part in parts):
-            raise ValueError(
-                "parts must not be scaled: the scan error of each depends on its scales. Scale the "
-                "columns side by side: Scaled(Beside(parts), mean, scale)."
+            raise ParameterError(
+                "parts",
+                "must not be scaled: the scan error of each depends on its scales",
+                "",
+                "Scale the columns side by side: Scaled(Beside(parts), mean, scale).",
             )
         self.parts = tuple(parts)
         self.n_threads = max(part.n_threads for part in parts)

@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.targets import check_target
 from ..core.types import FloatArray
 from ..data import resolve_threads
@@ -110,9 +111,11 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         data = Bags.of(bags)
         if data.n_features != self.n_features_in_:
-            raise ValueError(
-                f"bags must have the {self.n_features_in_} features of those that "
-                f"{type(self).__name__} was fitted to; got {data.n_features}."
+            raise ParameterError(
+                "bags",
+                f"must have the {self.n_features_in_} features of those that "
+                f"{type(self).__name__} was fitted to",
+                f"{data.n_features}",
             )
         sparse = sp.issparse(self.bags_.instances)
         if sparse != sp.issparse(data.instances):
@@ -135,10 +138,13 @@ class MilesEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         limit = validate.check_positive_or_infinite("memory_limit", self.memory_limit)
         if design.nbytes > limit:
             n_bags, n_concepts = design.shape
-            raise ValueError(
-                f"memory_limit must be at least {design.nbytes} bytes, for the similarities of "
-                f"{n_bags} bags with {n_concepts} instances; got {self.memory_limit!r}. Raise it, "
-                "or pass design(bags) to an estimator: it computes them when they are needed."
+            raise ParameterError(
+                "memory_limit",
+                f"must be at least {design.nbytes} bytes, for the similarities of {n_bags} bags "
+                f"with {n_concepts} instances",
+                f"{self.memory_limit!r}",
+                "Raise it, or pass design(bags) to an estimator: it computes them when they are "
+                "needed.",
             )
         return design.gather(slice(None))
 
@@ -382,10 +388,11 @@ def _labels_of_bags(bags: Any, data: Bags, y: Any) -> np.ndarray:
         return check_target(y, len(data), "bag")
     n_rows = data.rows.size
     if np.ndim(y) == 1 and len(y) == len(data) != n_rows:
-        raise ValueError(
-            f"y must have one label per row of X with (X, bag_index); got {len(y)} labels for "
-            f"{n_rows} rows in {len(data)} bags. Labels of bags go with Bags.of((X, bag_index)), "
-            "in the order of its labels."
+        raise ParameterError(
+            "y",
+            Message("must have one label per row of ", Parameter("X"), " with (X, bag_index)"),
+            f"{len(y)} labels for {n_rows} rows in {len(data)} bags",
+            "Labels of bags go with Bags.of((X, bag_index)), in the order of its labels.",
         )
     labels = check_target(y, n_rows)[data.rows]
     first = labels[data.offsets[:-1]]
@@ -394,9 +401,11 @@ def _labels_of_bags(bags: Any, data: Bags, y: Any) -> np.ndarray:
         bag = int(data.codes[other[0]])
         rows = data.rows[[data.offsets[bag], other[0]]]
         given = [validate.plain(label) for label in (first[bag], labels[other[0]])]
-        raise ValueError(
-            f"y must have one label per bag; bag {validate.plain(data.labels[bag])!r} has "
-            f"{given[0]!r} (row {rows[0]}) and {given[1]!r} (row {rows[1]}). Give all its rows the "
-            "same label, or make two bags of it."
+        raise ParameterError(
+            "y",
+            f"must have one label per bag; bag {validate.plain(data.labels[bag])!r} has "
+            f"{given[0]!r} (row {rows[0]}) and {given[1]!r} (row {rows[1]})",
+            "",
+            "Give all its rows the same label, or make two bags of it.",
         )
     return np.asarray(first)

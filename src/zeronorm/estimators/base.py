@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
+from ..core.errors import ParameterError
 from ..core.frames import frame_of, in_memory, out_of_core
 from ..core.html import certificate_text, coefficient_heads, features_table
 from ..core.parallel import one_blas_thread
@@ -272,7 +273,7 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
 
     def _offset(self, offset: Any, n_samples: int) -> FloatArray:
         """Return offsets of the margins, validated, (n_samples,)."""
-        raise ValueError(f"offset must be None for {type(self).__name__}, which has none.")
+        raise ParameterError("offset", f"must be None for {type(self).__name__}, which has none")
 
     @abstractmethod
     def _unit(self, labels: np.ndarray, sample_weight: FloatArray) -> FloatArray:
@@ -809,12 +810,14 @@ def loss_of(given: Any, known: Mapping[str, Smooth], *, of_labels: bool) -> Any:
         validate.check_option("loss", given, list(known))
         return known[given]
     if isinstance(given, type):
-        raise ValueError(f"loss must be a loss, not its class; got {given!r}. Call it.")
+        raise ParameterError("loss", "must be a loss, not its class", f"{given!r}", "Call it.")
     if given.of_labels != of_labels or given.target == "survival":
-        raise ValueError(
-            f"loss must be one of {'labels' if of_labels else 'numbers'}; got {given!r}. Use "
-            "a classifier for labels, a regressor for numbers, and for survival times "
-            "BudgetSurvivalAnalysis or L1SurvivalAnalysis."
+        raise ParameterError(
+            "loss",
+            f"must be one of {'labels' if of_labels else 'numbers'}",
+            f"{given!r}",
+            "Use a classifier for labels, a regressor for numbers, and for survival times "
+            "BudgetSurvivalAnalysis or L1SurvivalAnalysis.",
         )
     return given
 

@@ -23,6 +23,7 @@ from ..core.budgets import (
     check_usable,
 )
 from ..core.criteria import CRITERIA, LEAST_ROWS, criteria_table
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.groups import Groups
 from ..core.ranking import numbered
 from ..core.results import Path
@@ -189,7 +190,9 @@ class Plan:
             validate.check_flag(name, getattr(model, name))
         if model.warm_start and (method.unbudgeted() or not method.starts_warm):
             named = method.unbudgeted() or f"method={method.name!r}"
-            raise ValueError(f"warm_start must be False for {named}, which always begins anew.")
+            raise ParameterError(
+                "warm_start", f"must be False for {named}, which always begins anew"
+            )
         plan = cls(
             method, loss, C, tol, refit_C, model.n_features, model.n_groups, model.feature_groups,
             model.signs, model.forced_features, model.forced_groups, model.covariates,
@@ -211,10 +214,12 @@ class Plan:
         calibrate = validate.check_calibrate(model.calibrate)
         if self.counts == "both":
             if calibrate is True:
-                remedy = " Use sklearn.calibration.CalibratedClassifierCV."
-                raise ValueError(
-                    "calibrate must be 'auto' or False for bi-level selection, which has no folds; "
-                    f"got True.{remedy if isinstance(model, ClassifierMixin) else ''}"
+                way = "Use sklearn.calibration.CalibratedClassifierCV."
+                raise ParameterError(
+                    "calibrate",
+                    "must be 'auto' or False for bi-level selection, which has no folds",
+                    "True",
+                    way if isinstance(model, ClassifierMixin) else "",
                 )
             return self
         if isinstance(model, ClassifierMixin):
@@ -240,22 +245,39 @@ class Plan:
         self._check_unbudgeted()
         if self.groups is None and self.forced_groups is not None:
             raise ValueError(
-                "forced_groups names groups, but feature_groups is None; got "
-                f"{self.forced_groups!r}. Pass the group of every column as feature_groups, or use "
-                "forced_features."
+                Message(
+                    "forced_groups names groups, but ",
+                    Parameter("feature_groups"),
+                    f" is None; got {self.forced_groups!r}. Pass the group of every column as ",
+                    Parameter("feature_groups"),
+                    ", or use ",
+                    Parameter("forced_features"),
+                    ".",
+                )
             )
         if self.criterion is not None and (self.counts == "both" or self.groups is not None):
-            raise ValueError(
-                "criterion chooses among numbers of single features; got "
-                f"criterion={self.criterion!r} with feature_groups. Use cross_validate."
+            raise ParameterError(
+                "criterion",
+                "chooses among numbers of single features",
+                Message(
+                    Parameter.of("criterion", self.criterion), " with ", Parameter("feature_groups")
+                ),
+                "Use cross_validate.",
             )
         if self.counts == "both" and not by_itself:
             return
         if self.groups is None and self.n_groups is not None:
-            raise ValueError(
-                "n_groups counts groups, but feature_groups is None; got "
-                f"n_groups={self.n_groups!r}. Pass the group of every column as feature_groups, or "
-                "use n_features."
+            raise ParameterError(
+                "n_groups",
+                Message("counts groups, but ", Parameter("feature_groups"), " is None"),
+                Message(Parameter.of("n_groups", self.n_groups)),
+                Message(
+                    "Pass the group of every column as ",
+                    Parameter("feature_groups"),
+                    ", or use ",
+                    Parameter("n_features"),
+                    ".",
+                ),
             )
         if self.groups is None:
             return
@@ -263,20 +285,34 @@ class Plan:
         if not both and "groups" not in self.method.budgets:
             whole = names_of_methods(lambda one: "groups" in one.budgets)
             raise ValueError(
-                f"method={self.method.name!r} selects single features; got feature_groups. Leave "
-                f"them out, or use one of the methods {whole}, or 'bilevel'."
+                Message(
+                    Parameter.of("method", self.method.name),
+                    " selects single features; got ",
+                    Parameter("feature_groups"),
+                    f". Leave them out, or use one of the methods {whole}, or 'bilevel'.",
+                )
             )
         if not both and self.n_features is not None:
-            raise ValueError(
-                "n_features must be None with feature_groups, which enter as a whole; got "
-                f"n_features={self.n_features!r}. Use n_groups."
+            raise ParameterError(
+                "n_features",
+                Message(
+                    "must be None with ", Parameter("feature_groups"), ", which enter as a whole"
+                ),
+                Message(Parameter.of("n_features", self.n_features)),
+                Message("Use ", Parameter("n_groups"), "."),
             )
         if self.n_groups is None and not self.method.unbudgeted():
-            raise ValueError("feature_groups needs the number of them to select: pass n_groups.")
+            raise ParameterError(
+                "feature_groups",
+                Message("needs the number of them to select: pass ", Parameter("n_groups")),
+            )
         if not both and self.forced_groups is not None:
             raise ValueError(
-                "forced_groups is of bi-level selection; whole groups are forced by "
-                f"forced_features, a feature of each; got {self.forced_groups!r}."
+                Message(
+                    "forced_groups is of bi-level selection; whole groups are forced by ",
+                    Parameter("forced_features"),
+                    f", a feature of each; got {self.forced_groups!r}.",
+                )
             )
 
     def _check_unbudgeted(self) -> None:
@@ -286,9 +322,11 @@ class Plan:
             return
         for name in ("n_features", "n_groups", "criterion"):
             if getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name} must be None with {option}, where the blocks decide how large the "
-                    f"model is; got {getattr(self, name)!r}. Leave one of them out."
+                raise ParameterError(
+                    name,
+                    f"must be None with {option}, where the blocks decide how large the model is",
+                    f"{getattr(self, name)!r}",
+                    "Leave one of them out.",
                 )
 
     def partition(
@@ -368,10 +406,19 @@ class Plan:
         sizes = check_sizes(wanted, n_usable, usable.size, forced.size)
         if self.criterion is not None:
             if weight.sum() < LEAST_ROWS:
-                raise ValueError(
-                    f"criterion needs sample_weight (times class_weight) to count rows, at least "
-                    f"{LEAST_ROWS} in sum; got {weight.sum():g}. Scale them to the number of rows, "
-                    "or use criterion=None."
+                raise ParameterError(
+                    "criterion",
+                    Message(
+                        "needs sample_weight (times ",
+                        Parameter("class_weight"),
+                        f") to count rows, at least {LEAST_ROWS} in sum",
+                    ),
+                    f"{weight.sum():g}",
+                    Message(
+                        "Scale them to the number of rows, or use ",
+                        Parameter.of("criterion", None),
+                        ".",
+                    ),
                 )
             if np.ndim(wanted) == 0:
                 return tuple(range(max(1, forced.size), sizes[0] + 1))
@@ -787,31 +834,49 @@ class BudgetClassifier(BudgetSelection, LinearClassifier):
         wrong = unshared(plan)
         if wrong is not None:
             raise ValueError(
-                "multi_class='multinomial' needs the logistic loss, no signs, and one of the "
-                f"methods {names_of_methods(lambda one: one.shares)}; got {wrong} for more than "
-                "two classes. Use multi_class='ovr', which selects for each class against the "
-                "others."
+                Message(
+                    Parameter.of("multi_class", "multinomial"),
+                    " needs the logistic loss, no signs, and one of the methods "
+                    f"{names_of_methods(lambda one: one.shares)}; got {wrong} for more than two "
+                    "classes. Use ",
+                    Parameter.of("multi_class", "ovr"),
+                    ", which selects for each class against the others.",
+                )
             )
 
     def _check_ordinal(self, plan: Plan) -> None:
         """Raise ValueError where ordered classes cannot be what the parameters ask for."""
         if not plan.fit_intercept:
-            raise ValueError(
-                "fit_intercept must be True for loss='ordinal', whose thresholds are intercepts; "
-                "got False."
+            raise ParameterError(
+                "fit_intercept",
+                Message(
+                    "must be True for ",
+                    Parameter.of("loss", "ordinal"),
+                    ", whose thresholds are intercepts",
+                ),
+                "False",
             )
         if self.multi_class != "auto":
-            raise ValueError(
-                "multi_class must be 'auto' for loss='ordinal', one model of all classes; got "
-                f"{self.multi_class!r}. Use loss='logistic' for classes without an order."
+            raise ParameterError(
+                "multi_class",
+                Message(
+                    "must be 'auto' for ",
+                    Parameter.of("loss", "ordinal"),
+                    ", one model of all classes",
+                ),
+                f"{self.multi_class!r}",
+                Message("Use ", Parameter.of("loss", "logistic"), " for classes without an order."),
             )
         # Thresholds are a part of the loss, as intercepts of several outputs are: the same methods
         # know them, not l1.
         if not plan.method.shares:
-            raise ValueError(
-                f"method must be one of {names_of_methods(lambda one: one.shares)} for "
-                f"loss='ordinal'; got "
-                f"{plan.method.name!r}."
+            raise ParameterError(
+                "method",
+                Message(
+                    f"must be one of {names_of_methods(lambda one: one.shares)} for ",
+                    Parameter.of("loss", "ordinal"),
+                ),
+                f"{plan.method.name!r}",
             )
 
     def _order(self, y: Any) -> np.ndarray | None:
@@ -993,10 +1058,12 @@ class BudgetRegressor(BudgetSelection, LinearRegressor):
         plan, q = self._plan(), data.labels.shape[1]
         if not plan.method.shares:
             raise ValueError(
-                "several responses share their features by the methods "
-                f"{names_of_methods(lambda one: one.shares)}; got "
-                f"method={plan.method.name!r} for y of {q} columns. Fit a model for each column "
-                "for the others."
+                Message(
+                    "several responses share their features by the methods "
+                    f"{names_of_methods(lambda one: one.shares)}; got ",
+                    Parameter.of("method", plan.method.name),
+                    f" for y of {q} columns. Fit a model for each column for the others.",
+                )
             )
         outputs = Responses(plan.loss, q, plan.fit_intercept)
         return plan.pose(data, [data.labels.T.ravel()], None, unit, sizes, outputs)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.budgets import AtFault, check_adjustable, check_apart, check_features
+from ..core.errors import Message, Named, Parameter, ParameterError
 from ..core.types import FloatArray, IndexArray
 from ..data.gathered import gather
 from ..losses import as_adjusted
@@ -22,10 +23,15 @@ from .problem import TrainingData
 def check_adjusts(covariates: Any, method: Method) -> None:
     """Raise ValueError where a method has no covariates."""
     if covariates is not None and not method.adjusts:
-        raise ValueError(
-            f"covariates are of the methods {names_of_methods(lambda one: one.adjusts)}; got "
-            f"method={method.name!r}. Pass them as forced_features, which are counted and "
-            "penalised, or use one of these."
+        raise ParameterError(
+            "covariates",
+            f"are of the methods {names_of_methods(lambda one: one.adjusts)}",
+            Message(Parameter.of("method", method.name)),
+            Message(
+                "Pass them as ",
+                Parameter("forced_features"),
+                ", which are counted and penalised, or use one of these.",
+            ),
         )
 
 
@@ -74,8 +80,8 @@ def _one_sided(
         lacking = np.setdiff1d(everything, outcome[rows])
         if rows.any() and lacking.size:
             own = tuple(found[places].tolist())
-            names = [j if data.names is None else repr(data.names[j]) for j in own]
-            where = f"{value:g} in {' and '.join(f'column {name!s:.80}' for name in names)}"
+            words = Named(data.names)
+            where = f"{value:g} in {' and '.join(words.column(j) for j in own)}"
             text = f": of the {int(rows.sum())} rows with {where} none has {str(lacking[0])!r:.40}"
             return text, AtFault(own, value)
     return "", None

@@ -14,6 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 
 from ..core import validation as validate
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.messages import span
 from ..core.results import Path
 from ..core.types import FloatArray, IndexArray
@@ -56,9 +57,11 @@ def splits(
     if hasattr(cv, "split") and not isinstance(cv, (str, bytes, type)):
         pairs = _split(cv, labels, groups)
     elif isinstance(cv, (str, bytes, dict, set)) or not isinstance(cv, Iterable):
-        raise ValueError(
-            f"cv must be a number of folds, a splitter or splits; got {validate.shown(cv)}. "
-            "Splits are (train, test) pairs of row numbers."
+        raise ParameterError(
+            "cv",
+            "must be a number of folds, a splitter or splits",
+            validate.shown(cv),
+            "Splits are (train, test) pairs of row numbers.",
         )
     folds = [
         (train[weight[train] > 0], test[weight[test] > 0])
@@ -67,12 +70,12 @@ def splits(
     for number, (train, test) in enumerate(folds):
         for rows, deed in ((train, "leave"), (test, "hold out")):
             if not rows.size:
-                raise ValueError(
-                    f"cv must {deed} a row of positive weight in every fold; fold {number} has "
-                    "none."
+                raise ParameterError(
+                    "cv",
+                    f"must {deed} a row of positive weight in every fold; fold {number} has none",
                 )
     if several and len(folds) < 2:
-        raise ValueError(f"cv must have at least two folds; got {len(folds)}.")
+        raise ParameterError("cv", "must have at least two folds", str(len(folds)))
     if groups is not None:
         validate.check_together(folds, groups, validate.shown(cv))
     return folds
@@ -107,22 +110,27 @@ def _folds_together(
         classes, counts = members(labels, groups)
         label, fewest = validate.plain(classes[counts.argmin()]), int(counts.min())
         if fewest < 2:
-            raise ValueError(
-                "cv needs every class in at least two groups; all samples of class "
-                f"{label!r} are in one. Leave that class out, or pass splits."
+            raise ParameterError(
+                "cv",
+                f"needs every class in at least two groups; all samples of class {label!r} are "
+                "in one",
+                "",
+                "Leave that class out, or pass splits.",
             )
         if fewest < most:
             most, of = fewest, f"the groups that have a sample of class {label!r}"
     if most < 2:
-        raise ValueError(f"cv needs at least two groups of samples; got {most}.")
+        raise ParameterError("cv", "needs at least two groups of samples", f"{most}")
     if not 2 <= cv <= most:
-        raise ValueError(f"cv must be {span(2, most)} ({of}); got {validate.shown(cv)}.")
+        raise ParameterError("cv", f"must be {span(2, most)} ({of})", validate.shown(cv))
     shuffle = check_random_state(random_state).permutation
     number = folds_of_groups(groups, weight, int(cv), labels, shuffle)
     if labels is not None and members(labels, number)[1].min() < 2:
-        raise ValueError(
-            f"cv must leave samples of every class for training; no {cv} folds of whole groups do. "
-            "Use fewer folds, or pass splits."
+        raise ParameterError(
+            "cv",
+            f"must leave samples of every class for training; no {cv} folds of whole groups do",
+            "",
+            "Use fewer folds, or pass splits.",
         )
     return [(np.flatnonzero(number != one), np.flatnonzero(number == one)) for one in range(cv)]
 
@@ -133,23 +141,24 @@ def _folds(
     """Return (train, test) row numbers of folds of n rows, stratified where there are labels."""
     if labels is None:
         if n < 2:
-            raise ValueError(f"cv needs at least two rows of positive weight; got {n}.")
+            raise ParameterError("cv", "needs at least two rows of positive weight", str(n))
         if not 2 <= cv <= n:
-            raise ValueError(
-                f"cv must be {span(2, n)} (the rows of positive weight); got {validate.shown(cv)}."
+            raise ParameterError(
+                "cv", f"must be {span(2, n)} (the rows of positive weight)", validate.shown(cv)
             )
         return list(KFold(int(cv), shuffle=True, random_state=random_state).split(np.zeros(n)))
     classes, counts = np.unique(labels, return_counts=True)
     smallest, most = validate.plain(classes[counts.argmin()]), int(counts.min())
     if most < 2:
-        raise ValueError(
-            "cv needs at least two rows (of positive weight) of every class; got 1 sample of class "
-            f"{smallest!r}. Leave that class out, or pass splits."
+        raise ParameterError(
+            "cv",
+            "needs at least two rows (of positive weight) of every class",
+            f"1 sample of class {smallest!r}",
+            "Leave that class out, or pass splits.",
         )
     if not 2 <= cv <= most:
-        raise ValueError(
-            f"cv must be {span(2, most)} (the rows of class {smallest!r}); got "
-            f"{validate.shown(cv)}."
+        raise ParameterError(
+            "cv", f"must be {span(2, most)} (the rows of class {smallest!r})", validate.shown(cv)
         )
     splitter = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
     return list(splitter.split(np.zeros(n), labels))
@@ -161,18 +170,29 @@ def check_fold(
     """Raise where a fold, by its labels, has nothing to learn from or to score."""
     if scoring == "auc" and classes.size > 2:
         raise ValueError(
-            f"scoring='auc' needs two classes; got {classes.size}. Use scoring='log_loss'."
+            Message(
+                Parameter.of("scoring", "auc"),
+                f" needs two classes; got {classes.size}. Use ",
+                Parameter.of("scoring", "log_loss"),
+                ".",
+            )
         )
     missing = np.setdiff1d(classes, train)
     if missing.size:
-        raise ValueError(
-            f"cv must leave rows of every class (of positive weight) for training; fold "
-            f"{number} has none of class {validate.plain(missing[0])!r}."
+        raise ParameterError(
+            "cv",
+            f"must leave rows of every class (of positive weight) for training; fold {number} "
+            f"has none of class {validate.plain(missing[0])!r}",
         )
     if scoring == "auc" and len(np.unique(test)) < 2:
         raise ValueError(
-            f"scoring='auc' needs held-out rows of both classes; those of fold {number} are "
-            "all of one. Use fewer folds, or scoring='log_loss'."
+            Message(
+                Parameter.of("scoring", "auc"),
+                f" needs held-out rows of both classes; those of fold {number} are all of one. Use "
+                "fewer folds, or ",
+                Parameter.of("scoring", "log_loss"),
+                ".",
+            )
         )
 
 
@@ -197,10 +217,11 @@ def check_folds(
         try:
             score(test, classes[number])
         except ValueError as error:
-            raise ValueError(
-                f"{error} These are the {test.size} held-out rows of fold {number}: use fewer "
-                "folds, or another measure."
-            ) from None
+            rows = (
+                f" These are the {test.size} held-out rows of fold {number}: use fewer folds, or "
+                "another measure."
+            )
+            raise ValueError(Message(error, rows)) from None
 
 
 def repeats_of(tests: Sequence[IndexArray]) -> float:
@@ -231,7 +252,7 @@ def named_fold(number: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise FoldError(f"{error} (In the training rows of fold {number}.)") from error
+        raise FoldError(Message(error, f" (In the training rows of fold {number}.)")) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.frames import frame_of, is_number, kinds_of, names_of, values_of
 from ..core.groups import Groups
 from ..core.validation import check_columns
@@ -49,9 +50,13 @@ class EncodedFrame:
         if columns is None:
             given = type(X).__name__ if frame is None else "one without such names"
             raise ValueError(
-                "feature_groups='columns' needs X as a data frame whose columns have strings as "
-                f"names; got {given}. Rename them, or pass the group of every column as "
-                "feature_groups."
+                Message(
+                    Parameter.of("feature_groups", "columns"),
+                    f" needs X as a data frame whose columns have strings as names; got {given}. "
+                    "Rename them, or pass the group of every column as ",
+                    Parameter("feature_groups"),
+                    ".",
+                )
             )
         levels: list[list[Any] | None] = []
         names: list[str] = []
@@ -65,8 +70,13 @@ class EncodedFrame:
         repeated = [name for name, count in Counter(names).items() if count > 1]
         if repeated:
             raise ValueError(
-                "feature_groups='columns' names encoded columns 'column=category', which must be "
-                f"distinct from all others; got {repeated[0]!r} twice. Rename a column of X."
+                Message(
+                    Parameter.of("feature_groups", "columns"),
+                    " names encoded columns 'column=category', which must be distinct from all "
+                    f"others; got {repeated[0]!r} twice. Rename a column of ",
+                    Parameter("X"),
+                    ".",
+                )
             )
         # Groups are sorted by label; the columns of a frame are not.
         order = np.argsort(np.array(columns), kind="stable")
@@ -80,8 +90,8 @@ class EncodedFrame:
         """Return the matrix of another frame with the columns of the fit of an estimator."""
         frame = frame_of(X)
         if frame is None:
-            raise ValueError(
-                f"X must be a data frame with the columns of the fit; got {type(X).__name__}."
+            raise ParameterError(
+                "X", "must be a data frame with the columns of the fit", f"{type(X).__name__}"
             )
         check_columns(estimator, frame)
         return self._matrix(frame)

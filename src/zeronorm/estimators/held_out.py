@@ -13,6 +13,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.metaestimators import available_if
 
 from ..core import validation as validate
+from ..core.errors import ParameterError
 from ..core.ranking import numbered, predicted
 from ..core.results import Path
 from ..core.targets import check_pos_label
@@ -165,20 +166,25 @@ class CrossValidation:
         """
         validate.check_option("rule", rule, RULES)
         if self.scores.shape[1] < 2:
-            raise ValueError(
-                f"cv must give at least two folds to choose a size; got {self.scores.shape[1]}."
+            raise ParameterError(
+                "cv", "must give at least two folds to choose a size", f"{self.scores.shape[1]}"
             )
         scores = self.compared
         if np.isnan(scores).any():
             fold = int(np.isnan(scores).any(axis=0).argmax())
-            raise ValueError(
-                f"scores must be numbers to choose a size; {self.chosen_by!r} is NaN for the rows "
-                f"held out of fold {fold}. Use fewer folds, or another score."
+            raise ParameterError(
+                "scores",
+                f"must be numbers to choose a size; {self.chosen_by!r} is NaN for the rows held "
+                f"out of fold {fold}",
+                "",
+                "Use fewer folds, or another score.",
             )
         sizes = [size if isinstance(size, tuple) else (size,) for size in self.sizes]
         places = [at for at, size in enumerate(self.sizes) if among is None or size in among]
         if not places:
-            raise ValueError(f"among must have one of the sizes {self.sizes}; got {among!r:.80}.")
+            raise ParameterError(
+                "among", f"must have one of the sizes {self.sizes}", f"{among!r:.80}"
+            )
         order = sorted(places, key=lambda at: sizes[at][::-1])
         scores = scores[order]
         mean = scores.mean(axis=1)
@@ -672,7 +678,7 @@ class Validation:
         if is_classifier(estimator):
             ordered = [check_pos_label(own, pos_label) for own in classes]
         elif pos_label is not None:
-            raise ValueError(f"pos_label is of classes; got {pos_label!r} for numbers.")
+            raise ParameterError("pos_label", "is of classes", f"{pos_label!r} for numbers")
         if judge.measure is not None:
             names = [one for one, _ in ordered]
             check_folds(judge.measure, labels, data.sample_weight, folds, names)
@@ -762,20 +768,22 @@ class Judge:
         """Return what `cross_validate` was asked for."""
         if scoring is not None:
             if measure is not None:
-                raise ValueError("measure and scoring are one or the other; got both.")
+                raise ParameterError("measure", "and scoring are one or the other", "both")
             if not (is_classifier(estimator) or is_regressor(estimator)):
                 if isinstance(scoring, str) and scoring == estimator._score_name:
                     return cls(estimator, scoring, asked=True)
                 if not callable(scoring):
-                    raise ValueError(
-                        "scoring must be None, 'c_index' or a scorer of risks for survival times, "
-                        f"such as make_scorer(c_index); got {scoring!r:.50}."
+                    raise ParameterError(
+                        "scoring",
+                        "must be None, 'c_index' or a scorer of risks for survival times, such "
+                        "as make_scorer(c_index)",
+                        f"{scoring!r:.50}",
                     )
             name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
             return cls(estimator, name, None, get_scorer(scoring), asked=True)
         if not is_classifier(estimator):
             if measure is not None:
-                raise ValueError(f"measure is of classes; got {measure!r:.50}. Use scoring.")
+                raise ParameterError("measure", "is of classes", f"{measure!r:.50}", "Use scoring.")
             return cls(estimator, estimator._score_name)
         if measure is None:
             measure = getattr(estimator, "measure", None)

@@ -16,6 +16,7 @@ from scipy.special import expit, softmax
 
 from ..core import validation as validate
 from ..core.budgets import check_size
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.messages import counted, span
 from ..core.results import Result
 from ..core.targets import LEAST_L1_LOSS, check_sample_weight, check_total_weight
@@ -75,9 +76,11 @@ def check_common(model: Any) -> None:
 def _check_multinomial(model: Any) -> None:
     """Raise ValueError where one problem of several classes cannot be had."""
     if model._loss().name != "logistic":
-        raise ValueError(
-            f"loss must be 'logistic' for multi_class='multinomial'; got {model.loss!r}. Use "
-            "multi_class='ovr'."
+        raise ParameterError(
+            "loss",
+            Message("must be 'logistic' for ", Parameter.of("multi_class", "multinomial")),
+            f"{model.loss!r}",
+            Message("Use ", Parameter.of("multi_class", "ovr"), "."),
         )
 
 
@@ -204,10 +207,15 @@ class L1Model(SparseLinearModel):
             validate.check_refit_penalty(self.refit_C)
         validate.check_flag("warm_start", self.warm_start)
         if self.n_features is not None and getattr(self, "multi_class", "ovr") == "multinomial":
-            raise ValueError(
-                "n_features must be None for multi_class='multinomial', whose path counts "
-                f"coefficients and not features; got {self.n_features!r}. Use BudgetClassifier: it "
-                "shares its features among the classes."
+            raise ParameterError(
+                "n_features",
+                Message(
+                    "must be None for ",
+                    Parameter.of("multi_class", "multinomial"),
+                    ", whose path counts coefficients and not features",
+                ),
+                f"{self.n_features!r}",
+                "Use BudgetClassifier: it shares its features among the classes.",
             )
 
     def _stored(self, design: Design) -> Design:
@@ -739,8 +747,14 @@ class L1ClassifierCV(L1Folds, LinearClassifier):
         validate.check_option("scoring", self.scoring, CLASSIFIED)
         if self.scoring == "log_loss" and self._score_loss != "logistic":
             raise ValueError(
-                f"scoring='log_loss' needs loss='logistic'; got {self.loss!r}, whose scores are no "
-                "log-odds. Use scoring='accuracy' or 'auc'."
+                Message(
+                    Parameter.of("scoring", "log_loss"),
+                    " needs ",
+                    Parameter.of("loss", "logistic"),
+                    f"; got {self.loss!r}, whose scores are no log-odds. Use ",
+                    Parameter.of("scoring", "accuracy"),
+                    " or 'auc'.",
+                )
             )
 
     _probabilities = probabilities
@@ -899,9 +913,11 @@ class L1Path:
         """
         small = np.flatnonzero(self.n_selected <= k)
         if not small.size:
-            raise ValueError(
-                f"k must be at least {self.n_selected.min()}, the fewest features of a solution of "
-                f"this path; got {k}."
+            raise ParameterError(
+                "k",
+                f"must be at least {self.n_selected.min()}, the fewest features of a solution of "
+                "this path",
+                f"{k}",
             )
         return int(small[-1])
 
@@ -915,9 +931,10 @@ class L1Path:
         design = as_design(validate.check_data(X), n_threads=n_threads)
         n_features = self.coef.shape[1]
         if design.shape[1] != n_features:
-            raise ValueError(
-                f"X must have {n_features} columns, as the path was fitted on; got "
-                f"{design.shape[1]}."
+            raise ParameterError(
+                "X",
+                f"must have {n_features} columns, as the path was fitted on",
+                f"{design.shape[1]}",
             )
         used = np.unique(self.coef.indices).astype(np.int64)
         return margins(design, used, self.coef[:, used].toarray().T, self.intercept)
@@ -926,8 +943,11 @@ class L1Path:
         """Return the probability of the second class by every solution, (n_samples, n_Cs)."""
         if self.loss != "logistic":
             raise ValueError(
-                f"Probabilities need loss='logistic'; got {self.loss!r}, whose scores are no "
-                "log-odds. Use decision_function."
+                Message(
+                    "Probabilities need ",
+                    Parameter.of("loss", "logistic"),
+                    f"; got {self.loss!r}, whose scores are no log-odds. Use decision_function.",
+                )
             )
         return np.asarray(expit(self.decision_function(X)))
 

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..core import validation as validate
 from ..core.budgets import check_features, check_sizes
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.messages import span
 from ..core.ranking import largest
 from ..core.results import Path, Status
@@ -166,21 +167,33 @@ class MeasureClassifier(LinearClassifier):
         if not automatic:
             validate.check_flag("fit_intercept", self.fit_intercept)
             if self.fit_intercept and measure.intercept == "spoils":
-                raise ValueError(
-                    f"fit_intercept must be 'auto' or False for {measure.name!r}; got True. Each "
-                    "labelling of k rows has the same number of positives, so a free intercept "
-                    "lowers the loss to 0 for any features. The threshold is set after training."
+                raise ParameterError(
+                    "fit_intercept",
+                    f"must be 'auto' or False for {measure.name!r}",
+                    "True",
+                    "Each labelling of k rows has the same number of positives, so a free "
+                    "intercept lowers the loss to 0 for any features. The threshold is set "
+                    "after training.",
                 )
         one = validate.dimensions(self.n_features) == 0 and not is_automatic(self.n_features)
         if self.n_features is None and self.block_size is None and self.max_blocks is not None:
             raise ValueError(
-                "max_blocks needs block_size where n_features is None: all features are one block "
-                f"without it; got max_blocks={self.max_blocks!r}. Set block_size or n_features."
+                Message(
+                    "max_blocks needs block_size where ",
+                    Parameter("n_features"),
+                    " is None: all features are one block without it; got "
+                    f"max_blocks={self.max_blocks!r}. Set block_size or ",
+                    Parameter("n_features"),
+                    ".",
+                )
             )
         if not self.refit and not one:
-            raise ValueError(
-                "n_features must be one number with refit=False, as the model over the generated "
-                f"blocks is of one size; got {self.n_features!r}. Use refit=True."
+            raise ParameterError(
+                "n_features",
+                "must be one number with refit=False, as the model over the generated blocks is "
+                "of one size",
+                f"{self.n_features!r}",
+                "Use refit=True.",
             )
 
     def _loss_weight(self) -> float:
@@ -210,12 +223,16 @@ class MeasureClassifier(LinearClassifier):
                 sizes = check_sizes(wanted, n_usable, usable.size, forced.size)
         if not measure.weighted and np.any(weight != 1.0):
             raise ValueError(
-                f"sample_weight and class_weight must be 0 or 1 for {measure.name!r}, which counts "
-                f"rows; got weights from {weight.min():g} to {weight.max():g}. Use a measure of "
-                "the labels, such as 'f1', or 'auc' with weights."
+                Message(
+                    "sample_weight and ",
+                    Parameter("class_weight"),
+                    f" must be 0 or 1 for {measure.name!r}, which counts rows; got weights from "
+                    f"{weight.min():g} to {weight.max():g}. Use a measure of the labels, such as "
+                    "'f1', or 'auc' with weights.",
+                )
             )
         if not usable.any():
-            raise ValueError("X must have a column that is not constant; got none.")
+            raise ParameterError("X", "must have a column that is not constant", "none")
         classes, _ = check_pos_label(np.unique(data.labels), self.pos_label)
         targets = one_versus_rest(data.labels, classes)
         for y in targets:
@@ -289,10 +306,15 @@ class MeasureClassifier(LinearClassifier):
             if objective is not None and objective >= (1.0 - float(self.tol)) * without:
                 name = parse_measure(self.measure).name
                 yield ConvergenceWarning(
-                    f"No features lower the loss of {name!r} by more than {self.tol:g} of that "
-                    "without features: the classes overlap too much, or C is too small, and the "
-                    "model tells (nearly) nothing apart. Use measure='auc' or measure='ap', or a "
-                    "larger C."
+                    Message(
+                        f"No features lower the loss of {name!r} by more than {self.tol:g} of "
+                        "that without features: the classes overlap too much, or C is too "
+                        "small, and the model tells (nearly) nothing apart. Use ",
+                        Parameter.of("measure", "auc"),
+                        " or ",
+                        Parameter.of("measure", "ap"),
+                        ", or a larger C.",
+                    )
                 )
                 return
 
@@ -306,8 +328,8 @@ class MeasureClassifier(LinearClassifier):
         y = check_target(y, len(scores))
         unknown = np.setdiff1d(y, self.classes_)
         if unknown.size:
-            raise ValueError(
-                f"y must have the classes {self.classes_.tolist()} only; got {unknown.tolist()}."
+            raise ParameterError(
+                "y", f"must have the classes {self.classes_.tolist()} only", f"{unknown.tolist()}"
             )
         weight = None
         if sample_weight is not None:
@@ -321,13 +343,17 @@ class MeasureClassifier(LinearClassifier):
         """
         scores = self._scores(X)
         if not validate.is_integer(k) or not 1 <= k <= len(scores):
-            raise ValueError(f"k must be {span(1, len(scores))} (the rows of X); got {k!r}.")
+            raise ParameterError(
+                "k",
+                Message(f"must be {span(1, len(scores))} (the rows of ", Parameter("X"), ")"),
+                f"{k!r}",
+            )
         column = 0
         if scores.shape[1] > 1:
             place = np.flatnonzero(self.classes_ == label)
             if place.size != 1:
-                raise ValueError(
-                    f"label must be one of the classes {self.classes_.tolist()}; got {label!r}."
+                raise ParameterError(
+                    "label", f"must be one of the classes {self.classes_.tolist()}", f"{label!r}"
                 )
             column = int(place[0])
         elif label is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core import validation as validate
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.parallel import one_blas_thread
 from ..core.results import Result
 from ..core.targets import LEAST_L1_LOSS, check_total_weight
@@ -123,9 +124,11 @@ def l1_path(
     found = posed(model, data)
     setting, classes = found.setting, found.classes
     if classes is not None and len(classes) > 2:
-        raise ValueError(
-            f"y must have two classes for a path; got {len(classes)}. Use L1ClassifierCV, "
-            "or make one path for each class against the others."
+        raise ParameterError(
+            "y",
+            "must have two classes for a path",
+            str(len(classes)),
+            "Use L1ClassifierCV, or make one path for each class against the others.",
         )
     if not isinstance(values, int):
         check_total_weight(values[-1], weight, LEAST_L1_LOSS)
@@ -173,14 +176,21 @@ def _model_of(loss: Any, class_weight: Any, fit_intercept: Any) -> Any:
     if getattr(loss, "of_labels", loss in L1Classifier._losses):
         return L1Classifier(loss=loss, class_weight=class_weight, fit_intercept=fit_intercept)
     if class_weight is not None:
-        raise ValueError(
-            f"class_weight must be None for loss={loss!r}, which has no classes; got "
-            f"{validate.shown(class_weight)}. Use sample_weight."
+        raise ParameterError(
+            "class_weight",
+            Message("must be None for ", Parameter.of("loss", loss), ", which has no classes"),
+            validate.shown(class_weight),
+            "Use sample_weight.",
         )
     if loss not in of_survival:
         return L1Regressor(loss=loss, fit_intercept=fit_intercept)
     if not validate.check_flag("fit_intercept", fit_intercept):
-        raise ValueError(
-            f"fit_intercept must be True for loss={loss!r}, which has no intercept: leave it out."
+        raise ParameterError(
+            "fit_intercept",
+            Message(
+                "must be True for ",
+                Parameter.of("loss", loss),
+                ", which has no intercept: leave it out",
+            ),
         )
     return L1SurvivalAnalysis(ties=of_survival[loss])

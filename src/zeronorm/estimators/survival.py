@@ -11,6 +11,7 @@ from sklearn.metrics import make_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
+from ..core.errors import ParameterError
 from ..core.targets import check_events, check_sample_weight, check_survival
 from ..core.types import Design, FloatArray, Likelihood
 from ..data.operations import margins
@@ -79,9 +80,11 @@ def _in_days(name: str, values: np.ndarray) -> np.ndarray:
     if name not in ("time", "stop", "start"):
         return values
     if values.dtype.kind == "M":
-        raise ValueError(
-            f"{name} must be numbers or durations; got dates. Pass the time since a first date: "
-            "end - entry."
+        raise ParameterError(
+            name,
+            "must be numbers or durations",
+            "dates",
+            "Pass the time since a first date: end - entry.",
         )
     return values / np.timedelta64(1, "D") if values.dtype.kind == "m" else values
 
@@ -434,8 +437,9 @@ def concordance(y: FloatArray, risk: FloatArray, weight: FloatArray) -> float:
         right += float((pairs * order).sum())
         total += float(pairs.sum())
     if total == 0.0:
-        raise ValueError(
-            "y must have comparable pairs for a concordance: an event, and a row that outlives it."
+        raise ParameterError(
+            "y",
+            "must have comparable pairs for a concordance: an event, and a row that outlives it",
         )
     return right / total
 
@@ -580,9 +584,11 @@ class L1SurvivalAnalysisCV(L1Folds, SurvivalModel):
         held = np.bincount(rows, fold.weight, len(y)).astype(np.float64)
         for part, deed in ((fold.drawn, "leave"), (held, "hold out")):
             if not (part @ y[:, 1] > 0):
-                raise ValueError(
-                    f"cv must {deed} an event in every fold; fold {fold.number} has none. Use "
-                    "fewer folds."
+                raise ParameterError(
+                    "cv",
+                    f"must {deed} an event in every fold; fold {fold.number} has none",
+                    "",
+                    "Use fewer folds.",
                 )
         check_events(y[fold.learnt])
         if self.scoring == "deviance":
@@ -632,8 +638,8 @@ def c_index(y: Any, risk: Any, sample_weight: Any = None) -> float:
     """
     found = validate.as_numbers(risk)
     if found is None or found.ndim != 1 or not np.isfinite(found).all():
-        raise ValueError(
-            f"risk must be finite numbers, one for each row; got {validate.shown(risk)}."
+        raise ParameterError(
+            "risk", "must be finite numbers, one for each row", validate.shown(risk)
         )
     target = check_survival(y, found.size)
     weight = check_sample_weight(sample_weight, found.size)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
+from ..core.errors import Message, Parameter
 from ..core.results import Result, Status
 from ..core.targets import count_numbers
 from ..core.types import Design, FloatArray
@@ -84,9 +85,14 @@ def copied(design: Design, coef: FloatArray, names: Sequence[str] | None) -> Ite
         pair = used[[int(np.argmin(away[:second])), second]]
         one, other = pair if names is None else (repr(names[j]) for j in pair)
         yield UserWarning(
-            f"X columns {one!s:.80} and {other!s:.80} are equal up to their units, and the model "
-            "has both: they share one effect, and say no more than one of them. Leave such columns "
-            f"out of X (got {found.size} in the model)."
+            Message(
+                Parameter("X"),
+                f" columns {one!s:.80} and {other!s:.80} are equal up to their units, and the "
+                "model has both: they share one effect, and say no more than one of them. "
+                "Leave such columns out of ",
+                Parameter("X"),
+                f" (got {found.size} in the model).",
+            )
         )
 
 
@@ -100,9 +106,13 @@ def lost_digits(design: Design, coef: FloatArray, names: Sequence[str] | None) -
     if found.size:
         name = found[0] if names is None else repr(names[found[0]])
         yield UserWarning(
-            f"X column {name!s:.80} varies by less than 1e-12 of its size: float64 keeps fewer "
-            "than four digits of its differences, and predictions lose them. Subtract a constant "
-            f"from such columns (got {found.size} in the model), such as the first time of all."
+            Message(
+                Parameter("X"),
+                f" column {name!s:.80} varies by less than 1e-12 of its size: float64 keeps fewer "
+                "than four digits of its differences, and predictions lose them. Subtract a "
+                f"constant from such columns (got {found.size} in the model), such as the first "
+                "time of all.",
+            )
         )
 
 
@@ -138,9 +148,13 @@ def nothing_varies(data: Any, *, around_mean: bool) -> Iterator[Warning]:
     of_mean = sums**2 / weight.sum() if around_mean else 0.0
     if not (squares - of_mean > CONSTANT * squares).any():
         yield UserWarning(
-            f"All columns of X are {'constant' if around_mean else 'zero'} on the rows with a "
-            "positive weight: the model has no features and predicts the same for every row. Check "
-            "that X has the right columns."
+            Message(
+                "All columns of ",
+                Parameter("X"),
+                f" are {'constant' if around_mean else 'zero'} on the rows with a positive "
+                "weight: the model has no features and predicts the same for every row. Check "
+                "that X has the right columns.",
+            )
         )
 
 
@@ -158,8 +172,13 @@ def l1_gap(
         )
     elif not refit_gap <= setting.widest:
         yield ConvergenceWarning(
-            f"The refit stopped at a certified gap of {refit_gap:.2g} (asked: "
-            f"tol={setting.tol:g}): its coefficients may be inaccurate. A smaller refit_C helps."
+            Message(
+                f"The refit stopped at a certified gap of {refit_gap:.2g} (asked: ",
+                Parameter.of("tol", setting.tol),
+                "): its coefficients may be inaccurate. A smaller ",
+                Parameter("refit_C"),
+                " helps.",
+            )
         )
 
 
@@ -197,10 +216,15 @@ def l1_size(
     if n_features is None or reached is None or reached >= int(n_features):
         return
     yield UserWarning(
-        f"n_features={n_features}: within tol={setting.tol:g} no l1 solution was found that "
-        f"has more than {reached} features (at C={np.max(C):.3g}). The search ends where next to "
-        f"nothing is left of the loss, or where C is {LARGEST:g} times that of the first feature. "
-        "The others were chosen by their scores"
-        + (", with coefficients of 0" if refit_C is None else "")
-        + ". Use a smaller n_features or tol, or a selection under a budget."
+        Message(
+            Parameter.of("n_features", n_features),
+            ": within ",
+            Parameter.of("tol", setting.tol),
+            f" no l1 solution was found that has more than {reached} features (at "
+            f"C={np.max(C):.3g}). The search ends where next to nothing is left of the loss, or "
+            f"where C is {LARGEST:g} times that of the first feature. The others were chosen by "
+            f"their scores{', with coefficients of 0' if refit_C is None else ''}. Use a smaller ",
+            Parameter("n_features"),
+            " or tol, or a selection under a budget.",
+        )
     )

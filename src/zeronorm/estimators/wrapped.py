@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import ParameterError
 from ..core.ranking import cut_of
 
 _WITH_THRESHOLD = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
@@ -66,7 +67,7 @@ def cut_asked(estimator: Any, classes: np.ndarray) -> float:
         return 0.0
     labels = classes.tolist()
     if asked.pos_label not in labels:
-        raise ValueError(f"pos_label must be one of {labels}; got {asked.pos_label!r:.50}.")
+        raise ParameterError("pos_label", f"must be one of {labels}", f"{asked.pos_label!r:.50}")
     positive = labels.index(asked.pos_label)
     return cut_of(asked.threshold, positive, by_score=asked.by_score)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ..core.errors import ParameterError
 from ..core.types import FloatArray
 from ..persistence import (
     LinearModel,
@@ -161,9 +162,11 @@ def to_sql(model: Any, *, table: str = "data", key: str | None = None) -> str:
     sums = [[_written(base)] for base in given["intercepts"]]
     for one in given["features"]:
         if one["origin"] is not None:
-            raise ValueError(
-                f"SQL must have features that are columns of numbers; got {one['name']!r:.60}, made"
-                f" of {one['origin']['column']!r:.60}. Use to_json or to_sklearn(model, by='name')."
+            raise ParameterError(
+                "SQL",
+                "must have features that are columns of numbers",
+                f"{one['name']!r:.60}, made of {one['origin']['column']!r:.60}",
+                "Use to_json or to_sklearn(model, by='name').",
             )
         for terms, coef in zip(sums, one["coef"], strict=True):
             column = _written(one["name"]) if columns is None else columns[one["column"]]
@@ -175,7 +178,9 @@ def to_sql(model: Any, *, table: str = "data", key: str | None = None) -> str:
     s = [f'"{what}{end}"' for end in _ends(sums)]
     kept = [] if key is None else [_written(key)]
     if {one.casefold() for one in kept} & {*s}:
-        raise ValueError(f"key must be no column of the predictions; got {key!r}. Rename it.")
+        raise ParameterError(
+            "key", "must be no column of the predictions", f"{key!r}", "Rename it."
+        )
     form = "EXP({}) AS {}" if link == "log" else "{} AS {}"
     inner = [form.format("\n    + ".join(t), name) for t, name in zip(sums, s, strict=True)]
     up = [_share(s[0], [s[0], _written(one)]) for one in given["thresholds"]]
@@ -213,9 +218,12 @@ def _written(value: Any, mark: str = '"') -> str:
     if not isinstance(value, str):  # with an exponent servers take it for a double
         return str(value).upper() + "E0" * (isinstance(value, float) and "e" not in str(value))
     if "\\" in value or not value.isprintable() or not value:
-        raise ValueError(
-            "SQL must have names and labels without backslashes and control characters, which "
-            f"servers read differently; got {value!r:.60}. Rename it, or use to_json or to_sklearn."
+        raise ParameterError(
+            "SQL",
+            "must have names and labels without backslashes and control characters, which "
+            "servers read differently",
+            f"{value!r:.60}",
+            "Rename it, or use to_json or to_sklearn.",
         )
     return mark + value.replace(mark, 2 * mark) + mark
 
@@ -262,9 +270,11 @@ def _link_of_mean(loss: Any) -> str:
         return "identity"
     if np.allclose(means, np.exp(z), rtol=1e-14, atol=0.0):
         return "log"
-    raise ValueError(
-        f"model must have a loss whose mean is the score or exp(score), to be exported; got "
-        f"{loss!r:.80}, whose mean is another function of it. Predict in Python."
+    raise ParameterError(
+        "model",
+        "must have a loss whose mean is the score or exp(score), to be exported",
+        f"{loss!r:.80}, whose mean is another function of it",
+        "Predict in Python.",
     )
 
 

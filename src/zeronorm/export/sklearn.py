@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import ParameterError
 from ..core.ranking import least_score
 from ..core.types import FloatArray
 from ..core.validation import check_option
@@ -53,7 +54,9 @@ def to_sklearn(model: Any, *, by: str = "position") -> Any:
         return joined([of_sklearn_alone(step) for step in steps], to_sklearn(last))
     loaded = as_model(last)
     if not loaded.columns.size:
-        raise ValueError("model must have features for scikit-learn; got none: it is a constant.")
+        raise ParameterError(
+            "model", "must have features for scikit-learn", "none: it is a constant"
+        )
     from sklearn.pipeline import Pipeline
 
     if by == "name" and loaded.codings:
@@ -73,8 +76,8 @@ def _columns(model: LoadedModel, by: str) -> Any:
         columns: Any = model.columns.tolist()
     else:
         if model.feature_names is None:
-            raise ValueError(
-                "by must be 'position' for a model without names of features; got 'name'."
+            raise ParameterError(
+                "by", "must be 'position' for a model without names of features", "'name'"
             )
         columns = list(model.feature_names)
         data = _pandas().DataFrame(np.zeros((1, len(columns))), columns=columns)
@@ -149,9 +152,11 @@ def _estimator(model: LoadedModel, coef: FloatArray) -> Any:
     if isinstance(model, LoadedRegressor):
         return _regressor(model, coef)
     what = "ordered classes" if link == "ordered logit" else "survival times"
-    raise ValueError(
-        f"model must be of classes or numbers for scikit-learn, which has no linear model of "
-        f"{what}. Use to_json or to_sql."
+    raise ParameterError(
+        "model",
+        f"must be of classes or numbers for scikit-learn, which has no linear model of {what}",
+        "",
+        "Use to_json or to_sql.",
     )
 
 
@@ -200,15 +205,19 @@ def _regressor(model: LoadedRegressor, coef: FloatArray) -> Any:
     }
     name = model.loss.name
     if model.metadata["loss"]["of_class"] is not None or name not in own:
-        raise ValueError(
-            f"model must have a loss of zeronorm for scikit-learn; got {name!r}, a loss of one's "
-            "own. Use to_json or to_sql."
+        raise ParameterError(
+            "model",
+            "must have a loss of zeronorm for scikit-learn",
+            f"{name!r}, a loss of one's own",
+            "Use to_json or to_sql.",
         )
     several = len(model.coef) > 1
     if several and name != "least_squares":
-        raise ValueError(
-            f"model must have one response for the loss {name!r} in scikit-learn; got "
-            f"{len(model.coef)}. Use to_json or to_sql."
+        raise ParameterError(
+            "model",
+            f"must have one response for the loss {name!r} in scikit-learn",
+            str(len(model.coef)),
+            "Use to_json or to_sql.",
         )
     zeros = np.zeros((2, model.columns.size))
     options = {"quantile": model.loss.quantile} if name == "quantile" else {}

@@ -13,6 +13,7 @@ from scipy import optimize, special
 
 from ..core import validation as validate
 from ..core.budgets import check_usable
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.frames import in_memory
 from ..core.memory import machine_memory
 from ..core.parallel import map_threads, one_blas_thread, solver_threads
@@ -140,7 +141,7 @@ def best_of(
             share = float(estimate[n_found - 1]) if n_found else 0.0
             best = sorted_one, doubt[order], rivals[order], n_found, share
     if best is None:
-        raise ValueError("there must be candidates; got none.")
+        raise ParameterError("there", "must be candidates", "none")
     return best
 
 
@@ -323,9 +324,11 @@ def adjust(y: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
     part = -own.value_gradient(np.zeros(n), numbers, np.ones(n))[1]
     part = residuals(free, residuals(free, part))
     if free.shape[1] > n - 2 or part @ part <= EXPLAINED * n:
-        raise ValueError(
-            f"covariates must leave a part of y to explain; got {free.shape[1] - 1} independent "
-            f"ones, which determine y in all {n} rows. Leave some of them out."
+        raise ParameterError(
+            "covariates",
+            "must leave a part of y to explain",
+            f"{free.shape[1] - 1} independent ones, which determine y in all {n} rows",
+            "Leave some of them out.",
         )
     return part, free
 
@@ -575,10 +578,11 @@ def _check_room(n_features: int, n_experiments: int) -> None:
     """Raise ValueError where the models of all experiments exceed the memory of this machine."""
     needed = BYTES * n_features * n_experiments
     if needed > machine_memory():
-        raise ValueError(
-            f"n_experiments must be smaller: the models of {n_experiments} experiments on "
-            f"{n_features:,} features take {needed / 2**30:.3g} GiB, and this machine has "
-            f"{machine_memory() / 2**30:.3g} GiB."
+        raise ParameterError(
+            "n_experiments",
+            f"must be smaller: the models of {n_experiments} experiments on {n_features:,} "
+            f"features take {needed / 2**30:.3g} GiB, and this machine has "
+            f"{machine_memory() / 2**30:.3g} GiB",
         )
 
 
@@ -697,18 +701,23 @@ def blocks_of(groups: Any, n_samples: int) -> IndexArray | None:
         return None
     labels = np.asarray(in_memory(groups))
     if labels.shape != (n_samples,):
-        raise ValueError(
-            f"groups must have a label for every row of X, shape ({n_samples},); got shape "
-            f"{labels.shape}."
+        raise ParameterError(
+            "groups",
+            Message(
+                "must have a label for every row of ", Parameter("X"), f", shape ({n_samples},)"
+            ),
+            f"shape {labels.shape}",
         )
     values = labels.tolist()
     check_labels(values, "row of X", "groups")
     number: dict[Any, int] = {}
     code = np.array([number.setdefault(one, len(number)) for one in values], np.int64)
     if len(number) == 1:
-        raise ValueError(
-            f"groups must have several labels; got {validate.shown(values[0])} in all {n_samples} "
-            "rows, so that no two of them are independent."
+        raise ParameterError(
+            "groups",
+            "must have several labels",
+            f"{validate.shown(values[0])} in all {n_samples} rows, so that no two of them are "
+            "independent",
         )
     return None if len(number) == n_samples else code
 
@@ -997,11 +1006,11 @@ class FalseDiscoverySelector(SelectedColumns):
     def _check(self) -> None:
         """Raise ValueError where a parameter breaks a rule that no data are needed for."""
         if not 0 < validate.number(self.fdr) < 1:
-            raise ValueError(
-                f"fdr must be a rate above 0 and below 1; got {validate.shown(self.fdr)}."
+            raise ParameterError(
+                "fdr", "must be a rate above 0 and below 1", validate.shown(self.fdr)
             )
         if validate.check_iterations("n_experiments", self.n_experiments) < 2:
-            raise ValueError(f"n_experiments must be at least 2; got {self.n_experiments}.")
+            raise ParameterError("n_experiments", "must be at least 2", f"{self.n_experiments}")
         validate.check_count("n_dummies", self.n_dummies)
         validate.check_count("n_threads", self.n_threads)
         validate.check_seed(self.random_state)
@@ -1038,18 +1047,23 @@ class FalseDiscoverySelector(SelectedColumns):
         n_usable, n_covariates = int((competition.left > 0).sum()), competition.n_free - 1
         n_rows = competition.y.size - n_covariates
         if n_rows < LEAST_ROWS:
-            raise ValueError(
-                f"X must have at least {LEAST_ROWS} rows more than covariates for experiments with "
-                "dummies, or as many blocks where the target or all features are constant within "
-                f"them; got {competition.y.size}, and {n_covariates} covariates."
+            raise ParameterError(
+                "X",
+                f"must have at least {LEAST_ROWS} rows more than covariates for experiments with "
+                "dummies, or as many blocks where the target or all features are constant "
+                "within them",
+                f"{competition.y.size}, and {n_covariates} covariates",
             )
         _check_left(n_usable)
         largest = n_rows // 2
         n_dummies = n_usable if self.n_dummies is None else int(self.n_dummies)
         if n_dummies > MOST_DUMMIES * n_usable:
-            raise ValueError(
-                f"n_dummies must be at most {MOST_DUMMIES * n_usable:,}, {MOST_DUMMIES} times the "
-                f"features that vary; got {n_dummies:,}. Hardly a feature could be the first."
+            raise ParameterError(
+                "n_dummies",
+                f"must be at most {MOST_DUMMIES * n_usable:,}, {MOST_DUMMIES} times the features "
+                "that vary",
+                f"{n_dummies:,}",
+                "Hardly a feature could be the first.",
             )
         seeds = np.random.SeedSequence(self.random_state).spawn(self.n_experiments)
         dummies = [Dummies(np.random.default_rng(seed), float(n_dummies)) for seed in seeds]
@@ -1106,9 +1120,10 @@ class FalseDiscoverySelector(SelectedColumns):
 def _check_left(n_usable: int) -> None:
     """Raise ValueError where covariates or blocks leave no feature."""
     if not n_usable:
-        raise ValueError(
-            "X must have a column that covariates and blocks leave a part of, to select from; "
-            "all others are sums of these."
+        raise ParameterError(
+            "X",
+            "must have a column that covariates and blocks leave a part of, to select from; all "
+            "others are sums of these",
         )
 
 
@@ -1122,9 +1137,11 @@ def _numbers(y: Any) -> Any:
     if classes.size > 2 and all(isinstance(one, (int, float)) for one in classes.tolist()):
         return y
     if classes.size > 2:
-        raise ValueError(
-            "y must be numbers, or two classes, for a linear working model; got "
-            f"{classes.size} classes. Compare one class with the others."
+        raise ParameterError(
+            "y",
+            "must be numbers, or two classes, for a linear working model",
+            f"{classes.size} classes",
+            "Compare one class with the others.",
         )
     return (labels == classes[-1]).astype(float)
 
@@ -1132,13 +1149,13 @@ def _numbers(y: Any) -> Any:
 def _target(y: np.ndarray) -> FloatArray:
     """Return a target that a linear model can explain, (n,)."""
     if y.ndim != 1:
-        raise ValueError(
-            f"y must be one column of numbers; got {y.shape[1]}. Fit each response by itself."
+        raise ParameterError(
+            "y", "must be one column of numbers", f"{y.shape[1]}", "Fit each response by itself."
         )
     if y.size < LEAST_ROWS:
-        raise ValueError(
-            f"X must have at least {LEAST_ROWS} rows for experiments with dummies; got {y.size}."
+        raise ParameterError(
+            "X", f"must have at least {LEAST_ROWS} rows for experiments with dummies", str(y.size)
         )
     if np.ptp(y) == 0:
-        raise ValueError(f"y must vary; got {y.size} times {validate.shown(y[0])}.")
+        raise ParameterError("y", "must vary", f"{y.size} times {validate.shown(y[0])}")
     return np.asarray(y, np.float64)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..core import validation as validate
+from ..core.errors import ParameterError
 from ..core.types import FloatArray, IndexArray
 from ..estimators.folds import kinds_of_groups
 from ..solvers.folds import members
@@ -14,7 +15,7 @@ from ..solvers.folds import members
 Pair = tuple[IndexArray, IndexArray]
 
 
-class LoneRowError(ValueError):
+class LoneRowError(ParameterError):
     """A class has one row, so that no pair of half-samples has it on both sides.
 
     label : the class, as a file would have it.
@@ -22,11 +23,13 @@ class LoneRowError(ValueError):
 
     def __init__(self, label: object, of: str = "rows") -> None:
         super().__init__(
-            f"y must have at least two {of} (of positive weight) of every class for pairs of "
-            f"half-samples; got one of class {label!r}. Leave that "
-            f"{'row' if of == 'rows' else 'class'} out."
+            "y",
+            f"must have at least two {of} (of positive weight) of every class for pairs of "
+            "half-samples",
+            f"one of class {label!r}",
+            f"Leave that {'row' if of == 'rows' else 'class'} out.",
         )
-        self.label = str(label)
+        self.args, self.label = (label, of), str(label)
 
 
 def half_samples(
@@ -81,8 +84,8 @@ def _halves_of_groups(
     classes, kinds, number = kinds_of_groups(labels, groups[used])
     several = classes.size  # the kind of groups with rows of several classes
     if kinds.size < 2:
-        raise ValueError(
-            f"groups must be at least two for pairs of half-samples; got {kinds.size}."
+        raise ParameterError(
+            "groups", "must be at least two for pairs of half-samples", str(kinds.size)
         )
     if strata is not None:
         within, counts = members(labels, number)
@@ -104,7 +107,10 @@ def check_rows(counts: IndexArray, n_pairs: int) -> None:
     # The two halves of a pair have no order.
     different = math.prod(math.comb(m, m // 2) * math.comb(m - m // 2, m // 2) for m in counts) // 2
     if different < n_pairs:
-        raise ValueError(
-            f"n_pairs must be at most {different}, the different pairs of half-samples of "
-            f"{int(counts.sum())} rows; got {n_pairs}. Stability needs more rows."
+        raise ParameterError(
+            "n_pairs",
+            f"must be at most {different}, the different pairs of half-samples of "
+            f"{int(counts.sum())} rows",
+            str(n_pairs),
+            "Stability needs more rows.",
         )

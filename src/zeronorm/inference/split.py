@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from ..core import validation as validate
+from ..core.errors import ParameterError
 from ..core.frames import in_memory, out_of_core
 from ..core.parallel import one_blas_thread
 from ..core.targets import check_offset, check_range, check_response, check_survival, check_target
@@ -118,7 +119,7 @@ def split_inference(
     validate.check_iterations("n_splits", n_splits)
     for name, value in (("confidence_level", confidence_level), ("share", share)):
         if not 0 < validate.number(value) < 1:
-            raise ValueError(f"{name} must be above 0 and below 1; got {validate.shown(value)}.")
+            raise ParameterError(name, "must be above 0 and below 1", validate.shown(value))
     validate.check_option("model", model, ("auto", *MODELS))
     if out_of_core(X) or isinstance(X, str | Path):
         X = as_design(validate.check_data(X))
@@ -128,7 +129,7 @@ def split_inference(
     given: dict[str, Any] = {"groups": validate.check_groups(in_memory(groups), n)}
     given["offset"] = None if offset is None else check_offset(offset, n, FAR)
     if offset is not None and not has_fit_parameter(estimator, "offset"):
-        raise ValueError(f"offset must be None: {type(estimator).__name__} takes none.")
+        raise ParameterError("offset", f"must be None: {type(estimator).__name__} takes none")
     strata = {"logistic": target, "cox": target.T[1:2].ravel()}.get(kind, np.zeros(n))
     split = StratifiedShuffleSplit if groups is None else GroupShuffleSplit
     drawn = split(n_splits, train_size=share, random_state=random_state)
@@ -163,7 +164,7 @@ def _target(estimator: Any, y: Any, n: int, model: str) -> tuple[str, FloatArray
         return model, check_range(Poisson(), y) if model == "poisson" else y
     classes, code = np.unique(check_target(y, n), return_inverse=True)
     if classes.size != 2:
-        raise ValueError(f"y must have two classes for a logistic model; got {classes.size}.")
+        raise ParameterError("y", "must have two classes for a logistic model", str(classes.size))
     return model, code.astype(np.float64)
 
 

@@ -15,6 +15,7 @@ from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 
 from ..core import validation as validate
 from ..core.budgets import UnfittableError
+from ..core.errors import Message, ParameterError
 from ..core.groups import Groups
 from ..core.memory import machine_memory
 from ..core.parallel import one_blas_thread, solver_threads
@@ -69,18 +70,23 @@ def least_threshold(q: int, p: int, bound: float, n_pairs: int, low: float, assu
         least = expected_low(q, p, threshold, n_pairs, low, assume)
         if least <= bound:
             return threshold
-    raise ValueError(
-        f"expected_low must be at least {least:.3g}, the bound at threshold 1 for {q} of {p} with "
-        f"assume={assume!r}; got {bound:g}. Choose fewer features, or assume more."
+    raise ParameterError(
+        "expected_low",
+        f"must be at least {least:.3g}, the bound at threshold 1 for {q} of {p} with "
+        f"assume={assume!r}",
+        f"{bound:g}",
+        "Choose fewer features, or assume more.",
     )
 
 
 def check_threshold(threshold: float) -> float:
     """Return a threshold of frequencies: above 0.5, at most 1."""
     if not 0.5 < validate.number(threshold) <= 1.0:
-        raise ValueError(
-            "threshold must be above 0.5 and at most 1, the share of the half-samples that choose "
-            f"a stable feature; got {validate.shown(threshold)}."
+        raise ParameterError(
+            "threshold",
+            "must be above 0.5 and at most 1, the share of the half-samples that choose a "
+            "stable feature",
+            validate.shown(threshold),
         )
     return float(threshold)
 
@@ -259,8 +265,8 @@ class Stability:
         pairs as terms fall short). Other rows would give another index.
         """
         if not 0 < validate.number(confidence_level) < 1:
-            raise ValueError(
-                f"confidence_level must be between 0 and 1; got {validate.shown(confidence_level)}."
+            raise ParameterError(
+                "confidence_level", "must be between 0 and 1", validate.shown(confidence_level)
             )
         index, terms = self._index_and_terms()
         error = 2.0 * float(np.sqrt(((terms - terms.mean()) ** 2).sum())) / terms.size
@@ -292,8 +298,8 @@ class Stability:
         if low is None:
             return self.n_chosen / self.n_candidates
         if not 0 < validate.number(low) <= 1:
-            raise ValueError(
-                f"low must be a probability, above 0 and at most 1; got {validate.shown(low)}."
+            raise ParameterError(
+                "low", "must be a probability, above 0 and at most 1", validate.shown(low)
             )
         return float(low)
 
@@ -344,10 +350,12 @@ class Budget:
         """Return the budget of an estimator, posed for all rows."""
         if len(problem.sizes) > 1:
             name = "n_features" if model.n_groups is None else "n_features and n_groups"
-            raise ValueError(
-                f"{name} must be one size without a criterion, as every half-sample chooses "
-                f"exactly so many; got the sizes {', '.join(map(str, problem.sizes[:5]))}"
-                f"{', ...' if len(problem.sizes) > 5 else ''}."
+            raise ParameterError(
+                name,
+                "must be one size without a criterion, as every half-sample chooses exactly so "
+                "many",
+                f"the sizes {', '.join(map(str, problem.sizes[:5]))}"
+                + (", ..." if len(problem.sizes) > 5 else ""),
             )
         (size,), task = problem.sizes, problem.tasks[0]
         candidates = task.features(np.flatnonzero(task.usable))
@@ -357,9 +365,11 @@ class Budget:
             candidates, forced = (np.unique(groups.code[one]) for one in (candidates, forced))
         free = (size[0] if isinstance(size, tuple) else size) - forced.size
         if free < 1:
-            raise ValueError(
-                f"forced_features must leave something to choose; got all {forced.size} of "
-                f"{size}. Ask for more."
+            raise ParameterError(
+                "forced_features",
+                "must leave something to choose",
+                f"all {forced.size} of {size}",
+                "Ask for more.",
             )
         candidates = candidates[~np.isin(candidates, forced)]
         n_chosen = min(int(free) * len(problem.tasks), candidates.size)
@@ -374,9 +384,11 @@ class Budget:
         """Raise ValueError where a half has too few rows for so many features."""
         size = self.size[0] if isinstance(self.size, tuple) else self.size
         if self.groups is None and size >= n_rows:
-            raise ValueError(
-                f"n_features must be at most {n_rows - 1} for stability, less than the {n_rows} "
-                f"rows of a half-sample, which as many features fit whatever they are; got {size}."
+            raise ParameterError(
+                "n_features",
+                f"must be at most {n_rows - 1} for stability, less than the {n_rows} rows of a "
+                "half-sample, which as many features fit whatever they are",
+                f"{size}",
             )
 
     def chosen(self, features: IndexArray) -> IndexArray:
@@ -431,14 +443,17 @@ class Halves:
         stored = data.encoding is None and filling_of(data.design) is None
         recorded = self.model.checkpoint is not None
         if not (single and stored and hasattr(self.model, "_plan")) or recorded:
-            raise ValueError(
-                "screen must be None with groups, measures, categories, gaps or a checkpoint, "
-                f"where halves choose among all features; got {screen}."
+            raise ParameterError(
+                "screen",
+                "must be None with groups, measures, categories, gaps or a checkpoint, where "
+                "halves choose among all features",
+                f"{screen}",
             )
         if screen < budget.size:
-            raise ValueError(
-                f"screen must be at least {budget.size}, the features that a half chooses; got "
-                f"{screen}."
+            raise ParameterError(
+                "screen",
+                f"must be at least {budget.size}, the features that a half chooses",
+                f"{screen}",
             )
 
     def _among_all(self) -> Iterator[IndexArray | UnfittableError]:
@@ -558,7 +573,8 @@ class Halves:
         try:
             problem: Problem = self.model._pose(part, sizes)
         except ValueError as error:
-            text = f"{error} These are the {part.labels.shape[0]} rows of half-sample {number}."
+            rows = f" These are the {part.labels.shape[0]} rows of half-sample {number}."
+            text = Message(error, rows)
             if isinstance(error, UnfittableError):
                 fault = error.at_fault
                 if fault is not None and columns is not None:
@@ -814,14 +830,13 @@ def _pairs_fitted(
             kept += models
     n_pairs = len(chosen) // 2
     if not kept:
-        raise ValueError(
-            f"{left_out[0]} None of {n_pairs} pairs of half-samples has models of both halves."
-        ) from left_out[0]
+        none = f" None of {n_pairs} pairs of half-samples has models of both halves."
+        raise ValueError(Message(left_out[0], none)) from left_out[0]
     if left_out:
-        warnings.warn(
+        told = (
             f"{len(left_out)} of {n_pairs} pairs of half-samples are left out, as a half has no "
-            f"model; the first: {left_out[0]}",
-            UserWarning,
-            stacklevel=4,  # whoever called fit, through its decorator
+            "model; the first: "
         )
+        # The level is that of whoever called fit, through its decorator.
+        warnings.warn(UserWarning(Message(told, left_out[0])), stacklevel=4)
     return kept, left_out

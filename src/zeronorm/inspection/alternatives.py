@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from ..core import validation as validate
 from ..core.budgets import check_cost, check_k
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.results import Progressed, Status
 from ..core.types import FloatArray
 from ..estimators.budget import BudgetSelection
@@ -212,9 +213,10 @@ def _poser(
     elif isinstance(problem, BudgetSelection):
         poser = clone(problem)
     else:
-        raise ValueError(
-            "problem must be a BudgetClassifier, a BudgetRegressor, a BudgetSurvivalAnalysis or "
-            f"None; got {problem!r:.80}."
+        raise ParameterError(
+            "problem",
+            "must be a BudgetClassifier, a BudgetRegressor, a BudgetSurvivalAnalysis or None",
+            f"{problem!r:.80}",
         )
     poser.set_params(criterion=None, **given)
     if poser.feature_groups is not None:
@@ -224,9 +226,13 @@ def _poser(
     else:
         poser.set_params(n_features=k)
     if poser._plan().counts == "both":
-        raise ValueError(
-            "problem must select features, or whole groups: of features in few groups no bound "
-            "is known. Leave out n_features or feature_groups."
+        raise ParameterError(
+            "problem",
+            "must select features, or whole groups: of features in few groups no bound is known",
+            "",
+            Message(
+                "Leave out ", Parameter("n_features"), " or ", Parameter("feature_groups"), "."
+            ),
         )
     return poser
 

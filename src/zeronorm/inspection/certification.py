@@ -17,6 +17,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
+from ..core.errors import Column, Message, Parameter, ParameterError
 from ..core.groups import Groups
 from ..core.results import SAME_OBJECTIVE, Certificate, Progressed, Proof, Tree
 from ..core.types import FloatArray, IndexArray
@@ -63,7 +64,7 @@ def _dense(coef: Any) -> np.ndarray:
 def _indices(model: Any) -> np.ndarray:
     """Return the support that was passed in place of a model."""
     rule = (
-        "model must be a fitted model with coef_ or get_support(), the indices of the "
+        "must be a fitted model with coef_ or get_support(), the indices of the "
         "features, or a mask of all of them"
     )
     try:
@@ -77,9 +78,9 @@ def _indices(model: Any) -> np.ndarray:
     if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any():
         inside = model_inside("model", model)
         got = type(model).__name__ if inside else f"{model!r:.80}"
-        raise ValueError(f"{rule}; got {got}.{inside}")
+        raise ParameterError("model", rule, got, inside.strip())
     if np.unique(given).size < given.size:
-        raise ValueError(f"{rule}; got an index twice.")
+        raise ParameterError("model", rule, "an index twice")
     return np.sort(given)
 
 
@@ -165,17 +166,22 @@ def pose(
     for support in supports:
         unusable = support[~whole.usable[support]]
         if unusable.size:
-            shown = ", ".join(f"column {j}" for j in unusable[:5].tolist())
+            shown = [part for j in unusable[:5].tolist() for part in (", ", Column(j))][1:]
             raise ValueError(
-                f"the support must have no constant columns of X, which are no features; got "
-                f"{shown}. Leave them out of the support."
+                Message(
+                    "the support must have no constant columns of ",
+                    Parameter("X"),
+                    ", which are no features; got ",
+                    *shown,
+                    ". Leave them out of the support.",
+                )
             )
         if not np.isin(tasks[0].features(tasks[0].forced), support).all():
             raise ValueError("the support lacks forced features of the model.")
     if feature_groups is not None:
         if tasks[0].signs.any():
-            raise ValueError(
-                "feature_groups must be None for a model with signs, of single features."
+            raise ParameterError(
+                "feature_groups", "must be None for a model with signs, of single features"
             )
         partition = Groups.of(feature_groups, m, whole.data.names)
         tasks = [task.with_groups(partition) for task in tasks]
@@ -208,9 +214,11 @@ def _bounded(task: Task, max_abs_coef: float) -> Task:
 def check_weight(C: float) -> None:
     """Raise ValueError where C leaves no ridge, and so no bound."""
     if not np.isfinite(C):
-        raise ValueError(
-            "C must be finite for a certificate, whose bound is that of a problem with a ridge; "
-            f"got {C}. Pass C."
+        raise ParameterError(
+            "C",
+            "must be finite for a certificate, whose bound is that of a problem with a ridge",
+            f"{C}",
+            "Pass C.",
         )
 
 
@@ -469,8 +477,8 @@ def _resumed(
 ) -> tuple[list[SupportProblem], list[Tree | None]]:
     """Return the problems with the supports of earlier proofs, and their trees."""
     if len(earlier) != len(posed):
-        raise ValueError(
-            f"resume must have a proof for each problem, {len(posed)}; got {len(earlier)}."
+        raise ParameterError(
+            "resume", f"must have a proof for each problem, {len(posed)}", str(len(earlier))
         )
     resumed: list[SupportProblem] = []
     trees: list[Tree | None] = []
@@ -478,9 +486,13 @@ def _resumed(
         certificate = proof.certificate
         if not is_of(one, certificate):
             raise ValueError(
-                "resume is a proof of another problem (size, groups, C, scaling, loss, intercept, "
-                "forced features, covariates, signs, max_abs_coef, X, y or weights differ, or the "
-                "order of the rows). Pass the model and the data of the earlier call."
+                Message(
+                    "resume is a proof of another problem (size, groups, C, scaling, loss, "
+                    "intercept, forced features, covariates, signs, ",
+                    Parameter("max_abs_coef"),
+                    ", X, y or weights differ, or the order of the rows). Pass the model and the "
+                    "data of the earlier call.",
+                )
             )
         support = one.task.columns(certificate.support)
         resumed.append(replace(one, support=support, dual=certificate.dual.ravel()))

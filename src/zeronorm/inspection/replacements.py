@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from ..core import validation as validate
+from ..core.errors import ParameterError
 from ..core.groups import Groups
 from ..core.parallel import one_blas_thread
 from ..core.ranking import largest
@@ -321,9 +322,12 @@ def substitutes(
     max_fits = validate.check_iterations("max_fits", max_fits)
     stated = model if problem is None else problem
     if isinstance(stated, BudgetSelection) and stated._plan().counts == "both":
-        raise ValueError(
-            "model must be of features, or of whole groups: one of features in few groups has no "
-            "substitutes for either alone. Pass its support_ for those of each feature."
+        raise ParameterError(
+            "model",
+            "must be of features, or of whole groups: one of features in few groups has no "
+            "substitutes for either alone",
+            "",
+            "Pass its support_ for those of each feature.",
         )
     posed = pose(
         model,

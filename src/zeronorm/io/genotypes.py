@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.errors import ParameterError
 from ..core.files import FileError, MissingFileError, did_you_mean, quote
 from ..core.types import Design, FloatArray, IndexArray
 from ..data import Beside, Rows, as_design, resolve_threads
@@ -47,7 +48,7 @@ def stems_of(path: Any) -> list[Path]:
     else:
         paths = list(path)
         if not paths:
-            raise ValueError("path must name at least one .bed file; got an empty list.")
+            raise ParameterError("path", "must name at least one .bed file", "an empty list")
     stems = []
     for one in paths:
         name = os.fspath(one)
@@ -58,7 +59,7 @@ def stems_of(path: Any) -> list[Path]:
                     f"{stem}{suffix}: no such file; genotypes are three files, .bed, .bim and .fam."
                 )
         if stem in stems:
-            raise ValueError(f"path must name every file once; got {name} twice.")
+            raise ParameterError("path", "must name every file once", f"{name} twice")
         stems.append(stem)
     return stems
 
@@ -271,15 +272,16 @@ class Plink:
         given = np.asarray(names)
         column = np.asarray(values)
         if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] != 2):
-            raise ValueError(
-                f"names must be (m,) names or (m, 2) families and names; got shape {given.shape}."
+            raise ParameterError(
+                "names", "must be (m,) names or (m, 2) families and names", f"shape {given.shape}"
             )
         if not given.size:
-            raise ValueError("names must have at least one; got none.")
+            raise ParameterError("names", "must have at least one", "none")
         if column.ndim == 0 or len(column) != len(given):
-            raise ValueError(
-                f"values must have one entry for every name ({len(given)}); got shape "
-                f"{column.shape}."
+            raise ParameterError(
+                "values",
+                f"must have one entry for every name ({len(given)})",
+                f"shape {column.shape}",
             )
         listed = given.tolist()
         keys = [tuple(map(str, row)) if given.ndim == 2 else (str(row),) for row in listed]
@@ -332,7 +334,7 @@ def read_plink(
         If a parameter is wrong, or nothing is left of the samples or variants.
     """
     if coding not in CODINGS:
-        raise ValueError(f"coding must be one of {', '.join(CODINGS)}; got {coding!r}.")
+        raise ParameterError("coding", f"must be one of {', '.join(CODINGS)}", f"{coding!r}")
     _check_share("min_maf", min_maf, 0.5)
     _check_share("max_missing", max_missing, 1.0)
     stems = stems_of(path)
@@ -429,7 +431,7 @@ def _check_share(name: str, value: float, largest: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise TypeError(f"{name} must be a number from 0 to {largest:g}; got {value!r}.")
     if not 0.0 <= value <= largest:
-        raise ValueError(f"{name} must be from 0 to {largest:g}; got {value:g}.")
+        raise ParameterError(name, f"must be from 0 to {largest:g}", f"{value:g}")
 
 
 def _passing(counts: IndexArray, min_maf: float, max_missing: float) -> NDArray[np.bool_]:
@@ -457,9 +459,10 @@ def _chosen(
     else:
         pairs = wanted.ndim == 2
         if not 1 <= wanted.ndim <= len(fields) or (pairs and wanted.shape[1] != len(fields)):
-            raise ValueError(
-                f"{name} must be names{' or (family, name) pairs' if len(fields) > 1 else ''}, or "
-                f"a mask; got shape {wanted.shape}."
+            raise ParameterError(
+                name,
+                f"must be names{' or (family, name) pairs' if len(fields) > 1 else ''}, or a mask",
+                f"shape {wanted.shape}",
             )
         keys = {tuple(map(str, row)) if pairs else str(row) for row in wanted.tolist()}
         columns = [table[field].astype(str).tolist() for field in fields]
@@ -469,11 +472,11 @@ def _chosen(
         if unknown:
             first = min(unknown)
             shown = " ".join(first) if isinstance(first, tuple) else first
-            raise ValueError(
-                f"{name} must be in the files; {len(unknown)} of {len(keys)} are not, as {shown!r}."
+            raise ParameterError(
+                name, f"must be in the files; {len(unknown)} of {len(keys)} are not, as {shown!r}"
             )
     if not found.size:
-        raise ValueError(f"{name} must keep at least one; got none.")
+        raise ParameterError(name, "must keep at least one", "none")
     return found
 
 

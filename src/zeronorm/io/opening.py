@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import data
+from ..core.errors import ParameterError
 from ..core.frames import is_dask
 from ..core.types import Design, Wrapper
 from ..data.operations import dense
@@ -91,9 +92,11 @@ def from_dask(X: Any, client: Any = None) -> Design:
         return X
     client = client_of(client)
     if client is None:
-        raise ValueError(
-            "client must be a client of distributed where X is a file; got None, and there is no "
-            "current one. Make one: distributed.Client(address)."
+        raise ParameterError(
+            "client",
+            "must be a client of distributed where X is a file",
+            "None, and there is no current one",
+            "Make one: distributed.Client(address).",
         )
     return _shared(as_design(X), client)
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import ParameterError
 from ..core.files import FileError, MissingFileError, PathLike, WhereError, quote
 from ..core.frames import frame_of, kinds_of
 from ..core.messages import remedy
@@ -160,7 +161,9 @@ def read_table(
         If the file cannot be read: a ValueError with the file, the line and column, the remedy.
     """
     if missing not in (None, *WAYS):
-        raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
+        raise ParameterError(
+            "missing", f"must be one of {', '.join(WAYS)}, or None", f"{missing!r:.50}"
+        )
     check_dates(dates)
     check_decimal(decimal)
     rows = None if where is None else Where(where)
@@ -311,7 +314,9 @@ def read_frame(
         Where a column cannot be a feature, or is not there; TypeError where it is no data frame.
     """
     if missing not in (None, *WAYS):
-        raise ValueError(f"missing must be one of {', '.join(WAYS)}, or None; got {missing!r:.50}.")
+        raise ParameterError(
+            "missing", f"must be one of {', '.join(WAYS)}, or None", f"{missing!r:.50}"
+        )
     check_dates(dates)
     table = frame_of(frame)
     if table is None:

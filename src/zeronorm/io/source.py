@@ -29,6 +29,7 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import ParameterError
 from ..core.files import FileError, MissingFileError, PathLike, did_you_mean, os_errors, quote
 
 # Text in other encodings than UTF-8, which readers get as UTF-8.
@@ -47,9 +48,10 @@ def checked_encoding(name: str | None) -> str | None:
         "".encode(name)  # refuses the codecs that are none of text, as hex
         known = codecs.lookup(name).name
     except (LookupError, ValueError):
-        raise ValueError(
-            "encoding must be the name of an encoding of text, such as latin-1, cp1252 or utf-16; "
-            f"got {name!r:.50}."
+        raise ParameterError(
+            "encoding",
+            "must be the name of an encoding of text, such as latin-1, cp1252 or utf-16",
+            f"{name!r:.50}",
         ) from None
     return None if known in ("utf-8", "utf-8-sig") else known
 

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..core.errors import ParameterError
 from ..core.files import (
     FileError,
     GapError,
@@ -136,7 +137,7 @@ def absent(na: str | None, like: Layout | None) -> tuple[str, ...]:
 def check_dates(dates: str | None, name: str = "dates") -> None:
     """Refuse what is no way to write dates. name : of the parameter."""
     if dates not in (None, "day-first", "month-first", "iso"):
-        raise ValueError(f"{name} must be day-first, month-first or iso; got {dates!r:.50}.")
+        raise ParameterError(name, "must be day-first, month-first or iso", f"{dates!r:.50}")
 
 
 def is_missing(cell: Any, absent: Sequence[str] = ()) -> bool:

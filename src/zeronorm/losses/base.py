@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from .. import _kernels
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.types import Columns, Curved, FloatArray, Smooth
 
 SCALE_TOL = 1e-7  # relative, of the scale of a dual point: the bound is flat there
@@ -91,8 +92,13 @@ class LossOfRows:
 
     def with_offset(self, y: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the target and the weights of which this is the loss with an offset."""
-        raise ValueError(
-            f"offset must be None for loss={getattr(self, 'name', self)!r}, which has none."
+        raise ParameterError(
+            "offset",
+            Message(
+                "must be None for ",
+                Parameter.of("loss", getattr(self, "name", self)),
+                ", which has none",
+            ),
         )
 
     def mean(self, z: FloatArray) -> FloatArray:

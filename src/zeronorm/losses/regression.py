@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, gammaln, xlog1py, xlogy
 
+from ..core.errors import ParameterError
 from ..core.types import FloatArray
 from .base import LossOfRows, NumericLoss, share_of
 
@@ -219,7 +220,7 @@ def _check(name: str, value: float | None, most: float = np.inf) -> None:
     from ..core.validation import check_positive
 
     if value is not None and not check_positive(name, value) < most:
-        raise ValueError(f"{name} must be below {most:g}; got {value!r}.")
+        raise ParameterError(name, f"must be below {most:g}", f"{value!r}")
 
 
 def normal_likelihood(value: float, n_rows: float) -> float:

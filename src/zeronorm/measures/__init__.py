@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..core import validation as validate
+from ..core.errors import InPython, Message, ParameterError
 from ..core.types import FloatArray
 from .base import AUC, AveragePrecision, Cut, Hamming, Measure, Weight
 from .contingency import PRBEP, Contingency, FBeta, PrecisionAt, RecallAt
@@ -64,18 +65,21 @@ def macro_average(
     if weight is not None and not measure.weighted:
         rows = weight > 0
         if np.any(weight[rows] != 1.0):
-            raise ValueError(
-                f"sample_weight must be 0 or 1 for {measure.name!r}, which counts rows; got "
-                f"weights from {weight.min():g} to {weight.max():g}."
+            raise ParameterError(
+                "sample_weight",
+                f"must be 0 or 1 for {measure.name!r}, which counts rows",
+                f"weights from {weight.min():g} to {weight.max():g}",
             )
         scores, labels, weight = scores[rows], labels[rows], None
     found = []
     for column, label in enumerate(positives):
         y = np.where(labels == label, 1.0, -1.0)
         if abs(float(y.sum())) == y.size:
-            raise ValueError(
-                f"y must have rows of class {validate.plain(label)!r} and of others for "
-                f"{measure.name!r}; got {int((y > 0).sum())} of {y.size}."
+            raise ParameterError(
+                "y",
+                f"must have rows of class {validate.plain(label)!r} and of others for "
+                f"{measure.name!r}",
+                f"{int((y > 0).sum())} of {y.size}",
             )
         one = measure.chance(y, weight) if chance else measure.score(y, scores[:, column], weight)
         found.append(one)
@@ -112,4 +116,6 @@ def parse_measure(measure: str | Measure) -> Measure:
                 return FBeta(float(name[1:]))
             except ValueError:
                 pass
-    raise ValueError(f"measure must be {NAMES}, or a Measure; got {measure!r}.")
+    raise ParameterError(
+        "measure", Message(f"must be {NAMES}", InPython(", or a Measure")), f"{measure!r}"
+    )

@@ -14,6 +14,7 @@ from sklearn.metrics import fbeta_score
 
 from .._kernels import f_labelling
 from ..core import validation as validate
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.messages import span
 from ..core.ranking import largest
 from ..core.types import FloatArray
@@ -152,9 +153,12 @@ def _unit(weight: FloatArray, n_pos: float, n_neg: float) -> float:
     unit = n_pos / max(1, round(n_pos / float(weight.mean())))
     if n_neg > MOST_UNITS * unit:
         raise ValueError(
-            f"sample_weight and class_weight must weigh the positives against the negatives more "
-            f"than 1 to {MOST_UNITS}; got {n_pos:g} and {n_neg:g}. Use larger weights for the "
-            "positives."
+            Message(
+                "sample_weight and ",
+                Parameter("class_weight"),
+                f" must weigh the positives against the negatives more than 1 to {MOST_UNITS}; got "
+                f"{n_pos:g} and {n_neg:g}. Use larger weights for the positives.",
+            )
         )
     return unit
 
@@ -250,10 +254,12 @@ class Contingency(ContingencyMeasure):
         found = np.asarray(self.loss(a, b, n_pos, n_neg), np.float64)
         right = found.shape == a.shape and bool(np.isfinite(found).all() and found.min() >= 0.0)
         if not right or found[0] > 1e-9:
-            raise ValueError(
-                "function must return finite losses that are not negative, elementwise for arrays "
-                f"a and b, and 0 for (n_pos, 0); got {found.tolist()} for a = {a.tolist()}, "
-                f"b = {b.tolist()}, n_pos = {n_pos}, n_neg = {n_neg}."
+            raise ParameterError(
+                "function",
+                "must return finite losses that are not negative, elementwise for arrays a and "
+                "b, and 0 for (n_pos, 0)",
+                f"{found.tolist()} for a = {a.tolist()}, b = {b.tolist()}, n_pos = {n_pos}, "
+                f"n_neg = {n_neg}",
             )
 
     def worst(self, positive: FloatArray, negative: FloatArray) -> tuple[int, int]:
@@ -368,9 +374,11 @@ def _check_k(k: Any) -> None:
     else:
         right = validate.is_integer(k) and k >= 1
     if not right:
-        raise ValueError(
-            'k must be an integer of at least 1, or a string like "2p": that many times the '
-            f"positives; got {k!r}."
+        raise ParameterError(
+            "k",
+            'must be an integer of at least 1, or a string like "2p": that many times the '
+            "positives",
+            f"{k!r}",
         )
 
 

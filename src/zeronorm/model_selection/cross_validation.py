@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from ..core import validation as validate
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.files import PathLike
 from ..core.parallel import one_blas_thread
 from ..core.results import Path
@@ -235,10 +236,12 @@ def permutation_test(
     validate.check_iterations("n_permutations", n_permutations)
     inner = without_threshold(estimator)
     if getattr(inner, "covariates", None) is not None:
-        raise ValueError(
-            "estimator must have no covariates for a permutation test: permuted labels lose them "
-            "together with the features, so that p would be of both; got "
-            f"covariates={inner.covariates!r:.50}. Compare with the baseline of cross_validate."
+        raise ParameterError(
+            "estimator",
+            "must have no covariates for a permutation test: permuted labels lose them together "
+            "with the features, so that p would be of both",
+            Message(Parameter.of("covariates", inner.covariates)),
+            "Compare with the baseline of cross_validate.",
         )
     if isinstance(cv, Iterator):
         cv = list(cv)

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core import validation as validate
+from ..core.errors import ParameterError
 from ..core.files import PathLike
 from ..core.parallel import one_blas_thread
 from ..core.types import FloatArray, IndexArray
@@ -282,9 +283,11 @@ class BudgetCV(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type: ig
             name, wanted = "n_groups", model.n_groups
         if not is_automatic(wanted):
             if validate.dimensions(wanted) == 0:
-                raise ValueError(
-                    f"{name} must be 'auto' or a list or range of sizes to compare; got "
-                    f"{wanted!r}. For one size fit the estimator itself."
+                raise ParameterError(
+                    name,
+                    "must be 'auto' or a list or range of sizes to compare",
+                    f"{wanted!r}",
+                    "For one size fit the estimator itself.",
                 )
             wanted = list(wanted)
         return model.set_params(**{name: wanted})
@@ -406,9 +409,11 @@ def nested_cross_validate(
         search = BudgetCV(search, getattr(search, "n_features", "auto"))
     inner_cv = search.cv
     if not (validate.is_integer(inner_cv) or hasattr(inner_cv, "split")):
-        raise ValueError(
-            "cv of the search must be a number of folds or a splitter, as every outer fold has "
-            f"other rows; got {validate.shown(inner_cv)}."
+        raise ParameterError(
+            "cv",
+            "of the search must be a number of folds or a splitter, as every outer fold has "
+            "other rows",
+            validate.shown(inner_cv),
         )
     model = search._model()
     judge, data = prepared(

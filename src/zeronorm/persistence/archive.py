@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import ParameterError
 from ..core.files import FileError, PathLike, quote
 from ..io.npy import is_text, read_npy
 from ..io.source import check_path
@@ -122,8 +123,8 @@ def pack(kind: FileKind[Any], record: Mapping[str, Any]) -> bytes:
     try:
         text = msgspec.json.encode(found)
     except UnicodeEncodeError as error:
-        raise ValueError(
-            f"text must be Unicode to be saved; got {quote(str(error.object))}. Rename it."
+        raise ParameterError(
+            "text", "must be Unicode to be saved", quote(str(error.object)), "Rename it."
         ) from None
     return seal(kind, {"metadata": np.frombuffer(text, np.uint8), **arrays})
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import Column, Message, Parameter, ParameterError
 from ..core.files import PathLike, quote, write_file
 from ..core.frames import frame_of, names_of, numbers_of
 from ..core.groups import Groups
@@ -125,16 +126,19 @@ class SavedCertificate:
         X = X if hasattr(X, "shape") else np.asarray(X)
         shape = (self.metadata["n_samples"], self.metadata["n_features_in"])
         if tuple(X.shape) != shape:
-            raise ValueError(
-                f"X must be what the certificate is for, {shape[0]} samples of {shape[1]} "
-                f"features; got the shape {tuple(X.shape)}."
+            raise ParameterError(
+                "X",
+                f"must be what the certificate is for, {shape[0]} samples of {shape[1]} features",
+                f"the shape {tuple(X.shape)}",
             )
         n_bytes = 8 * shape[0] * shape[1]
         if n_bytes > _MAX_DENSE:
-            raise ValueError(
-                f"X must be at most {_MAX_DENSE / 2**30:.2g} GiB as dense float64, of which "
-                f"verification takes several copies; got {n_bytes / 2**30:.2g} GiB. On a machine "
-                "with that much memory, call zeronorm.verify."
+            raise ParameterError(
+                "X",
+                f"must be at most {_MAX_DENSE / 2**30:.2g} GiB as dense float64, of which "
+                "verification takes several copies",
+                f"{n_bytes / 2**30:.2g} GiB",
+                "On a machine with that much memory, call zeronorm.verify.",
             )
         labels = np.asarray(y)
         responses = self.metadata["target_name"]
@@ -143,8 +147,8 @@ class SavedCertificate:
             wanted = (shape[0], len(responses))
         if labels.shape != wanted:
             values = "labels" if len(wanted) == 1 else f"rows of {wanted[1]} responses"
-            raise ValueError(
-                f"y must have {shape[0]} {values}; got an array of shape {labels.shape}."
+            raise ParameterError(
+                "y", f"must have {shape[0]} {values}", f"an array of shape {labels.shape}"
             )
         weight = check_sample_weight(sample_weight, shape[0]).copy()
         if self.classes_.size:
@@ -152,10 +156,12 @@ class SavedCertificate:
         used, expected = int((weight > 0).sum()), self.certificates[0].dual.shape[-1]
         if used != expected:
             of_classes = quote(", ".join(map(str, self.classes_)))
-            raise ValueError(
-                f"y must have {expected} samples of positive weight"
+            raise ParameterError(
+                "y",
+                f"must have {expected} samples of positive weight"
                 f"{f' and of the classes {of_classes}' if self.classes_.size else ''}, as at the "
-                f"fit; got {used}."
+                "fit",
+                f"{used}",
             )
         if not isinstance(X, Design):
             X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
@@ -187,9 +193,13 @@ class SavedCertificate:
         for place, known in zip(self.columns.tolist(), self.feature_names or (), strict=False):
             if names is not None and names[place : place + 1] != [known]:
                 found = quote(names[place]) if place < len(names) else "not there"
-                raise ValueError(
-                    f"X must have the columns of the fit, in their order; column {place} must be "
-                    f"{quote(known)}, and is {found}."
+                raise ParameterError(
+                    "X",
+                    Message(
+                        "must have the columns of the fit, in their order; ",
+                        Column(place),
+                        f" must be {quote(known)}, and is {found}",
+                    ),
                 )
 
     def _weigh_classes(self, labels: NDArray[Any], weight: FloatArray) -> None:
@@ -199,10 +209,12 @@ class SavedCertificate:
         other = np.flatnonzero(~np.isin(labels, self.classes_) & (weight > 0))
         if other.size:
             known = quote(", ".join(map(str, self.classes_)))
-            raise ValueError(
-                f"y must have the classes {known}, as at the fit; {other.size} rows have others, "
-                f"such as {quote(str(labels[other[0]]))}. Leave out rows that the fit had not "
-                "(in Python: sample_weight 0)."
+            raise ParameterError(
+                "y",
+                f"must have the classes {known}, as at the fit; {other.size} rows have others, "
+                f"such as {quote(str(labels[other[0]]))}",
+                "",
+                "Leave out rows that the fit had not (in Python: sample_weight 0).",
             )
 
 
@@ -292,16 +304,22 @@ def save_certificate(
     flat = loss in LABELLED or loss == ORDINAL or n_outputs == 1
     dual = (size,) if flat else (n_outputs, size)
     if len(given) != expected or any(one.dual.shape != dual for one in given):
-        raise ValueError(
-            f"certificate must be of the fit to X and y, which have {outputs}"
-            f"{size} samples of positive weight; got {len(given)} certificates, with dual points "
-            f"of shape {given[0].dual.shape}."
+        raise ParameterError(
+            "certificate",
+            Message(
+                "must be of the fit to ",
+                Parameter("X"),
+                f" and y, which have {outputs}{size} samples of positive weight",
+            ),
+            f"{len(given)} certificates, with dual points of shape {given[0].dual.shape}",
         )
     groups, signs = given[0].groups, given[0].signs
     if not all(_equal(one.groups, groups) for one in given):
-        raise ValueError("certificate must be of one fit; got certificates of different groups.")
+        raise ParameterError(
+            "certificate", "must be of one fit", "certificates of different groups"
+        )
     if not all(np.array_equal(one.signs, signs) for one in given):
-        raise ValueError("certificate must be of one fit; got certificates of different signs.")
+        raise ParameterError("certificate", "must be of one fit", "certificates of different signs")
     if feature_names is None:
         feature_names = design.feature_names
     features = (union_columns(given), int(m), feature_names, first_index, target_name, columns)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.files import did_you_mean, quote
 from ..core.frames import frame_of, numbers_of
 from ..core.html import certificate_text, coefficient_heads, features_table
@@ -188,15 +189,14 @@ class LinearModel:
 
                 return coded_frame(frame, self.layout), np.arange(len(self.columns))
             if missing:
+                rule = Parameter("X"), " must have the features of the model; "
                 other = other_number(missing, [str(name) for name in names])
                 if other is not None:
-                    raise ValueError(f"X must have the features of the model; {other}")
+                    raise ValueError(Message(*rule, other))
                 there = [str(name) for name in names]
                 hint = did_you_mean(missing[0], there, given=self.feature_names)
-                raise ValueError(
-                    f"X must have the features of the model; {len(missing)} are missing, the first "
-                    f"is {quote(missing[0])}.{hint}"
-                )
+                told = f"{len(missing)} are missing, the first is {quote(missing[0])}.{hint}"
+                raise ValueError(Message(*rule, told))
             if frame is not None and not self.feature_names:
                 return np.zeros((len(frame), 1)), self.columns  # of nothing, rows only
             if frame is not None:
@@ -207,9 +207,10 @@ class LinearModel:
             X = numbers_of(frame)
         X = X if hasattr(X, "shape") else np.asarray(X)
         if len(X.shape) != 2 or X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X must have {self.n_features_in_} features (those the model was trained on); got "
-                f"the shape {X.shape}."
+            raise ParameterError(
+                "X",
+                f"must have {self.n_features_in_} features (those the model was trained on)",
+                f"the shape {X.shape}",
             )
         return X, self.columns
 
@@ -285,9 +286,12 @@ class LoadedClassifier(LinearModel):
         losses = {solution["loss"] for solution in self.metadata["solutions"]}
         if losses - {"logistic"}:
             raise ValueError(
-                f"Probabilities need a model with loss='logistic'; this "
-                f"{self.metadata['estimator']} has {min(losses)!r}, whose scores are no log-odds. "
-                "Use decision_function or predict."
+                Message(
+                    "Probabilities need a model with ",
+                    Parameter.of("loss", "logistic"),
+                    f"; this {self.metadata['estimator']} has {min(losses)!r}, whose scores are no "
+                    "log-odds. Use decision_function or predict.",
+                )
             )
         scores = self.decision_function(X)
         n_classes = len(self.classes_)

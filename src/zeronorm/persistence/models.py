@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.files import PathLike, write_file
 from ..core.groups import Groups
 from ..core.results import Result, Selection
@@ -269,8 +270,12 @@ def _fitted(
         )
     if getattr(estimator, "_encoding", None) is not None:
         raise ValueError(
-            f"{kind} with feature_groups='columns' encodes the columns of a data frame, which a "
-            "model file does not. Fit it on the encoded columns, with their groups."
+            Message(
+                f"{kind} with ",
+                Parameter.of("feature_groups", "columns"),
+                " encodes the columns of a data frame, which a model file does not. Fit it on the "
+                "encoded columns, with their groups.",
+            )
         )
     survival = isinstance(estimator, SurvivalModel)
     loss = None if is_classifier(estimator) else estimator._loss()
@@ -282,7 +287,9 @@ def _fitted(
         if isinstance(size, list):
             size = tuple(size)
         if size not in sizes:
-            raise ValueError(f"n_features must be one of the fitted sizes {sizes}; got {size!r}.")
+            raise ParameterError(
+                "n_features", f"must be one of the fitted sizes {sizes}", f"{size!r}"
+            )
         models = [path[size] for path in paths]
         steps = [path.history for path in paths]
         refit = hasattr(estimator, "_plan") and estimator._plan().refit_C is not None
@@ -294,9 +301,11 @@ def _fitted(
         found["baseline"] = estimator._baselines[sizes.index(size)] if survival else None
     else:
         if n_features is not None:
-            raise ValueError(
-                f"n_features chooses one of several models, and {kind} has only one; got "
-                f"{n_features!r}. Leave it out."
+            raise ParameterError(
+                "n_features",
+                f"chooses one of several models, and {kind} has only one",
+                f"{n_features!r}",
+                "Leave it out.",
             )
         models, results = estimator._models, estimator._results
         steps = [result.history for result in results]

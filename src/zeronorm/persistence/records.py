@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from .._version import __version__
 from ..core.criteria import CRITERIA
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.files import quote
 from ..core.groups import Groups
 from ..core.results import Certificate, Status, relative_gap
@@ -114,24 +115,31 @@ def describe(
     """
     if names is not None:
         if len(names) != n_features:
-            raise ValueError(
-                f"feature_names must have {n_features} names (the features of X); got {len(names)}."
+            raise ParameterError(
+                "feature_names",
+                Message(f"must have {n_features} names (the features of ", Parameter("X"), ")"),
+                str(len(names)),
             )
         names = [str(names[j]) for j in support]
         if len(set(names)) < len(names):
-            raise ValueError("feature_names must be distinct; two selected features share one.")
+            raise ParameterError(
+                "feature_names", "must be distinct; two selected features share one"
+            )
     if n_responses > 1:
         if target_name is None:
             target_name = [f"response {number}" for number in range(1, n_responses + 1)]
         listed = [] if isinstance(target_name, str) else [str(name) for name in target_name]
         if len(listed) != n_responses or len(set(listed)) < n_responses:
-            raise ValueError(
-                f"target_name must be a list of {n_responses} distinct names, one for each "
-                f"response; got {target_name!r:.80}."
+            raise ParameterError(
+                "target_name",
+                f"must be a list of {n_responses} distinct names, one for each response",
+                f"{target_name!r:.80}",
             )
         target_name = listed
     elif not isinstance(target_name, str | None):
-        raise ValueError(f"target_name must be one name for one target; got {target_name!r:.80}.")
+        raise ParameterError(
+            "target_name", "must be one name for one target", f"{target_name!r:.80}"
+        )
     if classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes):
         classes = classes.astype(str)
     if classes.dtype.kind not in "biufU":
@@ -245,17 +253,24 @@ class ThresholdRecord:
             return None
         labels = np.sort(np.asarray(classes)).tolist()
         if len(labels) != 2 or threshold.pos_label not in labels:
-            raise ValueError(
-                f"threshold must be of a model of two classes, one of which is its pos_label; got "
-                f"{threshold.pos_label!r:.50} of {len(labels)} classes. Pass the estimator in it."
+            raise ParameterError(
+                "threshold",
+                Message(
+                    "must be of a model of two classes, one of which is its ",
+                    Parameter("pos_label"),
+                ),
+                f"{threshold.pos_label!r:.50} of {len(labels)} classes",
+                "Pass the estimator in it.",
             )
         value = float(threshold.threshold)
         if threshold.by_score and not math.isfinite(value):
-            raise ValueError(f"threshold must be a finite score; got {value!r}.")
+            raise ParameterError("threshold", "must be a finite score", f"{value!r}")
         if not threshold.by_score and not 0 < value < 1:
-            raise ValueError(
-                f"threshold must be a probability above 0 and below 1; got {value!r}. Set another "
-                "one, or use response_method='decision_function'."
+            raise ParameterError(
+                "threshold",
+                "must be a probability above 0 and below 1",
+                f"{value!r}",
+                "Set another one, or use response_method='decision_function'.",
             )
         probability, score = (None, value) if threshold.by_score else (value, None)
         positive: Any = labels.index(threshold.pos_label)
@@ -413,9 +428,10 @@ def summarize_errors(errors: Any) -> dict[str, Any]:
     """
     values = np.asarray(errors, np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise ValueError(
-            "errors must be finite numbers, one for each row out of fold; got an array of shape "
-            f"{values.shape}."
+        raise ParameterError(
+            "errors",
+            "must be finite numbers, one for each row out of fold",
+            f"an array of shape {values.shape}",
         )
     n = values.size
     most = min(n, MOST)
@@ -432,13 +448,14 @@ def half_width(record: Mapping[str, Any], coverage: float) -> float:
         If the coverage is not between 0 and 1, or so high that no error has that rank.
     """
     if not 0 < coverage < 1:
-        raise ValueError(f"coverage must be above 0 and below 1; got {coverage:g}.")
+        raise ParameterError("coverage", "must be above 0 and below 1", f"{coverage:g}")
     n, values = record["n"], record["absolute"]
     rank = max(1, math.ceil((n + 1) * coverage - 1e-9))
     if rank > n:
-        raise ValueError(
-            f"coverage must be at most {n / (n + 1):.4g}, as there are the errors of {n} rows out "
-            f"of fold; got {coverage:g}."
+        raise ParameterError(
+            "coverage",
+            f"must be at most {n / (n + 1):.4g}, as there are the errors of {n} rows out of fold",
+            f"{coverage:g}",
         )
     place = -(-rank * len(values) // n)
     return float(values[place - 1])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import validation as validate
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.results import Proof
 from ..inspection.alternatives import NearOptimal
 from .drawing import (
@@ -82,9 +83,15 @@ class ProofDisplay:
         """
         proof = getattr(chosen_model(estimator), "proof_", None)
         if proof is None:
-            raise ValueError(
-                "estimator must have been fitted with a proof (method=zeronorm.methods.L0("
-                "gap=0)); it has none. Or pass what zeronorm.prove returns to from_proof."
+            raise ParameterError(
+                "estimator",
+                Message(
+                    "must have been fitted with a proof (method=zeronorm.methods.L0(",
+                    Parameter.of("gap", 0),
+                    ")); it has none",
+                ),
+                "",
+                "Or pass what zeronorm.prove returns to from_proof.",
             )
         return cls.from_proof(proof, ax=ax)
 
@@ -313,14 +320,16 @@ class NearOptimalDisplay:
 def _check_names(names: Any, features: np.ndarray) -> None:
     """Raise where names are not those of the columns that supports have."""
     if features.dtype.kind not in "iu":
-        raise ValueError(
-            "feature_names must be None for supports of groups, which have labels of their own; "
-            f"got {len(names):,}."
+        raise ParameterError(
+            "feature_names",
+            "must be None for supports of groups, which have labels of their own",
+            f"{len(names):,}",
         )
     if not isinstance(names, Mapping) and len(names) <= features[-1]:
-        raise ValueError(
-            f"feature_names must name all columns of X, {features[-1] + 1:,} or more; got "
-            f"{len(names):,}."
+        raise ParameterError(
+            "feature_names",
+            Message("must name all columns of ", Parameter("X"), f", {features[-1] + 1:,} or more"),
+            f"{len(names):,}",
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.errors import ParameterError
 from ..estimators.base import feature_name
 from ..model_selection import BudgetCV
 
@@ -51,7 +52,7 @@ def stacked_axes(
         )  # fmt: skip
     found: list[Axes] = list(np.ravel(axes))
     if len(found) != len(heights):
-        raise ValueError(f"axes must be {len(heights)}, of {what}; got {len(found)}.")
+        raise ParameterError("axes", f"must be {len(heights)}, of {what}", str(len(found)))
     figure = found[0].get_figure(root=True)
     assert figure is not None
     for ax in found:
@@ -86,9 +87,11 @@ def chosen_model(estimator: Any) -> Any:
     """Return the model that a search for a budget has chosen, or the estimator itself, fitted."""
     model = estimator._best if isinstance(estimator, BudgetCV) else estimator
     if not hasattr(model, "support_"):
-        raise ValueError(
-            f"estimator must be fitted, with features that it selected; got {estimator!r:.60}. "
-            "Call its fit first."
+        raise ParameterError(
+            "estimator",
+            "must be fitted, with features that it selected",
+            f"{estimator!r:.60}",
+            "Call its fit first.",
         )
     return model
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
 
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.parallel import one_blas_thread
 from ..core.types import FloatArray, IndexArray
 from ..data.operations import scan
@@ -67,15 +68,17 @@ class ManhattanDisplay:
         self.selected, self.coef = np.asarray(selected, np.int64), np.asarray(coef, float)
         p, k = len(variants), self.selected.size
         if p == 0 or self.scores.shape != (p,) or self.coef.shape != (k,):
-            raise ValueError(
-                "variants must be one or more, with a score each, and selected ones with a "
-                f"coefficient each; got {p:,} variants, scores of shape {self.scores.shape}, {k:,} "
-                f"selected variants, coefficients of shape {self.coef.shape}."
+            raise ParameterError(
+                "variants",
+                "must be one or more, with a score each, and selected ones with a coefficient each",
+                f"{p:,} variants, scores of shape {self.scores.shape}, {k:,} selected variants, "
+                f"coefficients of shape {self.coef.shape}",
             )
         if k and not 0 <= self.selected.min() <= self.selected.max() < p:
-            raise ValueError(
-                f"selected must be positions in variants, 0 to {p - 1}; got "
-                f"{self.selected.min()} to {self.selected.max()}."
+            raise ParameterError(
+                "selected",
+                f"must be positions in variants, 0 to {p - 1}",
+                f"{self.selected.min()} to {self.selected.max()}",
             )
 
     @classmethod
@@ -97,9 +100,14 @@ class ManhattanDisplay:
         """
         model, p = chosen_model(estimator), len(variants)
         if p > model.n_features_in_:
-            raise ValueError(
-                f"variants must be those of the first columns of X, at most "
-                f"{model.n_features_in_:,}; got {p:,}."
+            raise ParameterError(
+                "variants",
+                Message(
+                    "must be those of the first columns of ",
+                    Parameter("X"),
+                    f", at most {model.n_features_in_:,}",
+                ),
+                f"{p:,}",
             )
         selected = model.support_[model.support_ < p]
         coef = np.atleast_2d(model.coef_)[:, selected]
@@ -127,9 +135,10 @@ class ManhattanDisplay:
             name, start, end = region
             shown = (chromosome == str(name)) & (base >= start) & (base <= end)
             if not shown.any():
-                raise ValueError(
-                    "region must be (chromosome, start, end) with variants in it; got "
-                    f"{region!r:.80}."
+                raise ParameterError(
+                    "region",
+                    "must be (chromosome, start, end) with variants in it",
+                    f"{region!r:.80}",
                 )
         order = sorted(set(chromosome[shown].tolist()), key=_natural)
         self.figure_, self.ax_ = new_axes(ax, width=10.0, height=4.4)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.errors import ParameterError
 from ..core.results import Path
 from ..core.types import FloatArray, IndexArray
 from ..data.operations import deviations
@@ -131,9 +132,10 @@ class SizesDisplay:
         axes : as of `from_estimator`.
         """
         if any(isinstance(size, tuple) for size in validation.sizes):
-            raise ValueError(
-                "sizes must be numbers of features or of groups to be drawn on a line; got pairs "
-                "of both."
+            raise ParameterError(
+                "sizes",
+                "must be numbers of features or of groups to be drawn on a line",
+                "pairs of both",
             )
         compared, baseline = validation.compared, validation.baseline
         if compared is not validation.scores:
@@ -318,8 +320,8 @@ class StabilityDisplay:
             for at, place in zip(known, places, strict=True):
                 names[at] = names[at] if stability.names is None else stability.names[place]
         if len(names) != features.size:
-            raise ValueError(
-                f"names must be {features.size}, one of each feature; got {len(names)}."
+            raise ParameterError(
+                "names", f"must be {features.size}, one of each feature", str(len(names))
             )
         n_halves = len(stability.chosen)
         thresholds = np.arange(n_halves // 2 + 1, n_halves + 1) / n_halves
@@ -424,11 +426,13 @@ class SupportsDisplay:
         """
         paths = budget_paths(estimator)
         if not 0 <= output < len(paths):
-            raise ValueError(f"output must be below {len(paths)}, from 0; got {output!r}.")
+            raise ParameterError("output", f"must be below {len(paths)}, from 0", f"{output!r}")
         path = paths[output]
         sizes = list(path)
         if any(isinstance(size, tuple) for size in sizes):
-            raise ValueError("sizes must be numbers of features or of groups; got pairs of both.")
+            raise ParameterError(
+                "sizes", "must be numbers of features or of groups", "pairs of both"
+            )
         features, signs = _signs_of(path)
         kept = min(len(features), MOST_ROWS)
         display = cls(
@@ -576,8 +580,9 @@ def _deviations(X: Any, columns: IndexArray) -> FloatArray:
     """Return the standard deviations of columns of X."""
     design = as_design(X)
     if columns.size and columns.max() >= design.shape[1]:
-        raise ValueError(
-            f"X must have the columns of the fit, {columns.max() + 1:,} or more; got "
-            f"{design.shape[1]:,}."
+        raise ParameterError(
+            "X",
+            f"must have the columns of the fit, {columns.max() + 1:,} or more",
+            f"{design.shape[1]:,}",
         )
     return deviations(design.gather(columns))

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
 from ..core import validation as validate
+from ..core.errors import ParameterError
 from ..core.targets import check_survival
 from ..core.types import FloatArray
 from ..estimators import BudgetSurvivalAnalysis, L1SurvivalAnalysis
@@ -117,16 +118,17 @@ class KaplanMeierDisplay:
         """
         risk = np.asarray(risk, float)
         if n_groups not in (2, 3):
-            raise ValueError(f"n_groups must be 2 or 3; got {n_groups!r}.")
+            raise ParameterError("n_groups", "must be 2 or 3", f"{n_groups!r}")
         if risk.ndim != 1 or not np.isfinite(risk).all() or risk.size < 2 * n_groups:
-            raise ValueError(
-                f"risk must be finite numbers, one for each of {2 * n_groups} or more rows; got "
-                f"{risk.size} of shape {risk.shape}."
+            raise ParameterError(
+                "risk",
+                f"must be finite numbers, one for each of {2 * n_groups} or more rows",
+                f"{risk.size} of shape {risk.shape}",
             )
         target = check_survival(y, risk.size)
         if target.shape[1] > 3:
-            raise ValueError(
-                "y must have no starts for these curves; got rows that come under observation late."
+            raise ParameterError(
+                "y", "must have no starts for these curves", "rows that come under observation late"
             )
         parts = np.array_split(np.argsort(risk, kind="stable"), n_groups)
         words = ["low", "middle", "high"] if n_groups == 3 else ["low", "high"]

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..core import validation as validate
+from ..core.errors import ParameterError
 from ..core.results import Result
 from ..estimators import L1Classifier
 from ..estimators.base import with_constants, with_parameters
@@ -73,9 +74,10 @@ class L1LogisticRegression(L1Classifier):
         super()._check_parameters()
         validate.check_option("solver", self.solver, list(L1_SOLVERS))
         if self.n_features is not None and self.solver in PUBLISHED:
-            raise ValueError(
-                f"n_features needs a solver that follows a path, 'auto' or 'working-set'; got "
-                f"solver={self.solver!r}."
+            raise ParameterError(
+                "n_features",
+                "needs a solver that follows a path, 'auto' or 'working-set'",
+                f"solver={self.solver!r}",
             )
         validate.check_option("stop", self.stop, list(STOPS))
         if self.stop == "violations" and self.solver not in PUBLISHED:

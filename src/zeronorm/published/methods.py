@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core import validation as validate
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.results import Path, Status
 from ..core.types import IndexArray, Smooth
 from ..methods import L0, Minimax
@@ -57,9 +58,10 @@ class MinimaxBy(Minimax):
         super().check(loss, fit_intercept)
         validate.check_option("solver", self.solver, list(INNER_SOLVERS))
         if self.union and self.block_size is None:
-            raise ValueError(
-                "block_size must be a number with union=True, that of the features or groups of a "
-                "block; got None."
+            raise ParameterError(
+                "block_size",
+                "must be a number with union=True, that of the features or groups of a block",
+                "None",
             )
         if self.solver.startswith("smoothing"):
             check_supported(self.solver, loss, fit_intercept)
@@ -72,9 +74,14 @@ class MinimaxBy(Minimax):
         """Return how many features, or groups, the union may have."""
         assert self.block_size is not None  # or check has refused it
         if self.block_size > n_units:
-            raise ValueError(
-                f"block_size must be at most {n_units}, the features (groups) of X that are not "
-                f"constant; got {self.block_size}."
+            raise ParameterError(
+                "block_size",
+                Message(
+                    f"must be at most {n_units}, the features (groups) of ",
+                    Parameter("X"),
+                    " that are not constant",
+                ),
+                f"{self.block_size}",
             )
         if self.max_blocks is None:
             return n_units

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, Self
 
+from ..core.errors import Message, Parameter
 from ..estimators import BudgetClassifier
 from ..estimators.base import with_constants, with_parameters
 from ..methods import Method
@@ -53,9 +54,14 @@ class _CuttingPlane(BudgetClassifier):
         """
         if (n_features is None) == (block_size is None):
             raise ValueError(
-                "as_published takes n_features, for exactly so many, or block_size, for the union "
-                f"of max_blocks blocks of so many; got n_features={n_features!r} and "
-                f"block_size={block_size!r}."
+                Message(
+                    "as_published takes ",
+                    Parameter("n_features"),
+                    ", for exactly so many, or block_size, for the union of max_blocks blocks of "
+                    "so many; got ",
+                    Parameter.of("n_features", n_features),
+                    f" and block_size={block_size!r}.",
+                )
             )
         return cls(
             n_features, block_size=block_size, max_blocks=max_blocks, union=n_features is None,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import ParameterError
 from ..core.groups import Groups
 from ..core.types import FloatArray
 from ..solvers.bilevel_budget import best_bilevel, positive_integer
@@ -52,7 +53,7 @@ def project_bilevel(
     """
     k, n_groups = positive_integer(k, "k"), positive_integer(n_groups, "n_groups")
     if method not in ("auto", "dp"):
-        raise ValueError(f"method must be 'auto' or 'dp'; got {method!r}.")
+        raise ParameterError("method", "must be 'auto' or 'dp'", f"{method!r}")
     values = _vector(v)
     partition = Groups.of(feature_groups, values.size)
     opened = np.zeros(len(partition), np.uint8)
@@ -67,11 +68,11 @@ def _vector(v: Any) -> FloatArray:
     try:
         values = np.asarray(v)
     except ValueError:
-        raise ValueError("v must be one-dimensional; got a ragged sequence.") from None
+        raise ParameterError("v", "must be one-dimensional", "a ragged sequence") from None
     if values.ndim != 1:
-        raise ValueError(f"v must be one-dimensional; got shape {values.shape}.")
+        raise ParameterError("v", "must be one-dimensional", f"shape {values.shape}")
     if values.dtype.kind not in "iuf":
         raise TypeError(f"v must be real numbers; got values of type {values.dtype}.")
     if not values.size:
-        raise ValueError("v must have at least one value; got none.")
+        raise ParameterError("v", "must have at least one value", "none")
     return values.astype(np.float64, copy=False)

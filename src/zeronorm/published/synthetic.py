@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.messages import span
 from ..core.types import IndexArray
 from ..datasets import Float32Array
@@ -53,11 +54,13 @@ def make_paper_synthetic(
     n_features = _size("n_features", n_features)
     n_informative = _size("n_informative", n_informative)
     if n_informative > n_features:
-        raise ValueError(
-            f"n_informative must be {span(1, n_features)} (n_features); got {n_informative}."
+        raise ParameterError(
+            "n_informative",
+            Message(f"must be {span(1, n_features)} (", Parameter("n_features"), ")"),
+            str(n_informative),
         )
     if not (np.isfinite(w_std) and w_std > 0):
-        raise ValueError(f"w_std must be a positive number; got {w_std!r}.")
+        raise ParameterError("w_std", "must be a positive number", f"{w_std!r}")
     generator = np.random.default_rng(random_state)
     X = generator.standard_normal((n_features, n_samples), dtype=np.float32).T
     support = np.sort(generator.choice(n_features, n_informative, replace=False)).astype(np.int64)
@@ -71,7 +74,7 @@ def _size(name: str, value: Any) -> int:
     try:
         size = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be an integer; got {value!r}.") from None
+        raise ParameterError(name, "must be an integer", f"{value!r}") from None
     if size < 1:
-        raise ValueError(f"{name} must be at least 1; got {size}.")
+        raise ParameterError(name, "must be at least 1", f"{size}")
     return size

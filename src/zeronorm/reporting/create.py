@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..core import validation as validate
+from ..core.errors import Message, Parameter, ParameterError
 from ..core.files import PathLike
 from ..core.frames import frame_of, in_memory
 from ..core.groups import Groups
@@ -108,7 +109,7 @@ def report(
         n_pairs = validate.check_iterations("n_pairs", n_pairs)
     time_limit = validate.check_not_negative("time_limit", time_limit)
     if cv is not None and (not validate.is_integer(cv) or cv < 2):
-        raise ValueError(f"cv must be None or an integer of at least 2; got {validate.shown(cv)}.")
+        raise ParameterError("cv", "must be None or an integer of at least 2", validate.shown(cv))
     model, validation = _model_of(estimator)
     names = _names_of(model, X, feature_names)
     if frame_of(X) is not None:
@@ -143,10 +144,10 @@ def _checked_path(path: PathLike) -> Path:
     """Return the path of a page that can be written and drawn, before any work."""
     found = Path(path)
     if found.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"path must be that of a page, NAME.html; got {str(found)!r:.80}.")
+        raise ParameterError("path", "must be that of a page, NAME.html", f"{str(found)!r:.80}")
     if found.is_dir() or not found.parent.is_dir():
         what = "is a directory" if found.is_dir() else "has no such directory; create it"
-        raise ValueError(f"path must be a file in a directory that is there; {found} {what}.")
+        raise ParameterError("path", f"must be a file in a directory that is there; {found} {what}")
     from ..plotting.drawing import pyplot
 
     pyplot()
@@ -166,12 +167,20 @@ def _model_of(estimator: Any) -> tuple[Any, CrossValidation | None]:
             f"{type(estimator).__name__}.{validate.model_inside('estimator', estimator)}"
         )
     if not hasattr(model, "support_"):
-        raise ValueError(f"estimator must be fitted; got {estimator!r:.60}. Call its fit first.")
+        raise ParameterError(
+            "estimator", "must be fitted", f"{estimator!r:.60}", "Call its fit first."
+        )
     if isinstance(getattr(model, "feature_groups", None), str):
-        raise ValueError(
-            "estimator must have groups as labels or lists for a report; got "
-            "feature_groups='columns', whose features are not those of X. Encode the columns "
-            "first, as by pandas.get_dummies, and pass the group of every column."
+        raise ParameterError(
+            "estimator",
+            "must have groups as labels or lists for a report",
+            Message(
+                Parameter.of("feature_groups", "columns"),
+                ", whose features are not those of ",
+                Parameter("X"),
+            ),
+            "Encode the columns first, as by pandas.get_dummies, and pass the group of every "
+            "column.",
         )
     return model, validation
 
@@ -184,9 +193,13 @@ def _names_of(model: Any, X: Any, given: Any) -> list[str] | None:
         return None
     names = [str(name) for name in found]
     if len(names) != model.n_features_in_ or len(set(names)) < len(names):
-        raise ValueError(
-            f"feature_names must be {model.n_features_in_:,} different names, one of each column "
-            f"of X; got {len(names):,}, {len(set(names)):,} of them different."
+        raise ParameterError(
+            "feature_names",
+            Message(
+                f"must be {model.n_features_in_:,} different names, one of each column of ",
+                Parameter("X"),
+            ),
+            f"{len(names):,}, {len(set(names)):,} of them different",
         )
     return names
 
@@ -218,14 +231,22 @@ def _samples(
     if descriptions is not None:
         descriptions = [str(one) for one in descriptions]
         if len(descriptions) != model.n_features_in_:
-            raise ValueError(
-                f"descriptions must be {model.n_features_in_:,}, one of each column of X; got "
-                f"{len(descriptions):,}."
+            raise ParameterError(
+                "descriptions",
+                Message(
+                    f"must be {model.n_features_in_:,}, one of each column of ", Parameter("X")
+                ),
+                f"{len(descriptions):,}",
             )
     if variants is not None and len(variants) > model.n_features_in_:
-        raise ValueError(
-            f"variants must be of the first columns of X, at most {model.n_features_in_:,}; got "
-            f"{len(variants):,}."
+        raise ParameterError(
+            "variants",
+            Message(
+                "must be of the first columns of ",
+                Parameter("X"),
+                f", at most {model.n_features_in_:,}",
+            ),
+            f"{len(variants):,}",
         )
     several = target.ndim == 2
     target_names: Any = target_name

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _kernels
+from ..core.errors import ParameterError
 from ..core.groups import Groups
 from ..core.types import FloatArray, IndexArray
 
@@ -61,10 +62,11 @@ class BilevelBudget:
                 f"{_listed(features)}); got {self.k}."
             )
         if len(opened) > self.n_groups:
-            raise ValueError(
-                "n_groups counts the forced groups and those of forced features: it must be at "
-                f"least {len(opened)} (the groups {_listed(labels[list(opened)].tolist())}); got "
-                f"{self.n_groups}."
+            raise ParameterError(
+                "n_groups",
+                "counts the forced groups and those of forced features: it must be at least "
+                f"{len(opened)} (the groups {_listed(labels[list(opened)].tolist())})",
+                f"{self.n_groups}",
             )
         flags = np.zeros(len(self.groups), np.uint8)
         flags[list(opened)] = 1
@@ -121,13 +123,13 @@ def positive_integer(value: Any, name: str) -> int:
     except TypeError:
         raise TypeError(f"{name} must be an integer, at least 1; got {value!r}.") from None
     if count < 1:
-        raise ValueError(f"{name} must be at least 1; got {count}.")
+        raise ParameterError(name, "must be at least 1", f"{count}")
     return count
 
 
 def _refuse(values: FloatArray, name: str) -> NoReturn:
     place = int(np.argmin(np.isfinite(values)))
-    raise ValueError(f"{name} must be finite numbers; got {values[place]} at place {place}.")
+    raise ParameterError(name, "must be finite numbers", f"{values[place]} at place {place}")
 
 
 def _check_groups(groups: Any) -> None:
@@ -140,9 +142,10 @@ def _check_groups(groups: Any) -> None:
 
 def _check_length(values: FloatArray, groups: Groups) -> None:
     if values.shape != groups.code.shape:
-        raise ValueError(
-            f"scores must be one for each of the {groups.code.size} features of groups; got shape "
-            f"{values.shape}."
+        raise ParameterError(
+            "scores",
+            f"must be one for each of the {groups.code.size} features of groups",
+            f"shape {values.shape}",
         )
 
 
@@ -153,8 +156,8 @@ def _places(values: Any, size: int, name: str, what: str) -> tuple[int, ...]:
         if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
             raise TypeError(f"{name} must be indices of {what}; got {value!r}.")
         if not 0 <= operator.index(value) < size:
-            raise ValueError(
-                f"{name} must be indices from 0 to {size - 1} ({what}); got {value!r}."
+            raise ParameterError(
+                name, f"must be indices from 0 to {size - 1} ({what})", f"{value!r}"
             )
         places.add(operator.index(value))
     return tuple(sorted(places))

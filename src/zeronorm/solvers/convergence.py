@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ..core.errors import Message, Parameter
 from ..core.results import GAP_SLACK, Path, Status
 
 # Rounding ends progress at gaps far below this, however small a tolerance was asked.
@@ -30,18 +31,26 @@ def open_gaps(paths: Sequence[Path], tol: float, solver: str, remedy: str) -> It
     gap, number, status = max(steps, key=lambda step: step[0], default=(0.0, 0, None))
     if status is not None and not gap <= limit:
         yield ConvergenceWarning(
-            f"{solver} stopped at a certified gap of {gap:.2g} (asked: tol={tol:g}) at "
-            f"step {number} of the selection ({status.value}); the model is whole, but its "
-            "features may not be those of the method. "
-            f"{remedy} `history_` has the gap of every step."
+            Message(
+                f"{solver} stopped at a certified gap of {gap:.2g} (asked: ",
+                Parameter.of("tol", tol),
+                f") at step {number} of the selection ({status.value}); the model is whole, but "
+                "its features may not be those of the method. "
+                f"{remedy} `history_` has the gap of every step.",
+            )
         )
         return
     gap = max(path.gap for path in paths)
     if not gap <= limit:
         yield ConvergenceWarning(
-            f"A problem over the selected features stopped at a certified gap of {gap:.2g} "
-            f"(asked: tol={tol:g}); the model is whole, but its coefficients may be inaccurate. A "
-            "smaller C or refit_C helps."
+            Message(
+                f"A problem over the selected features stopped at a certified gap of {gap:.2g} "
+                "(asked: ",
+                Parameter.of("tol", tol),
+                "); the model is whole, but its coefficients may be inaccurate. A smaller C or ",
+                Parameter("refit_C"),
+                " helps.",
+            )
         )
 
 
@@ -71,9 +80,12 @@ def rank(paths: Sequence[Path], k: int) -> Iterator[Warning]:
     n = certificate.dual.shape[-1]
     if k >= n:
         yield UserWarning(
-            f"n_features={k} is more than the {n - 1} features that {n} samples can tell apart: "
-            "the rank of X is below it, and only the ridge makes the model unique. Use fewer "
-            "features."
+            Message(
+                Parameter.of("n_features", k),
+                f" is more than the {n - 1} features that {n} samples can tell apart: the rank of ",
+                Parameter("X"),
+                " is below it, and only the ridge makes the model unique. Use fewer features.",
+            )
         )
 
 

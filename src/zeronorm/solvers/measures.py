@@ -27,6 +27,7 @@ import numpy as np
 
 from .._kernels import solve_cuts
 from ..core.criteria import no_criteria
+from ..core.errors import Message, Parameter
 from ..core.ranking import largest
 from ..core.results import Path, Selection, Status, Step
 from ..core.types import Design, FloatArray, IndexArray
@@ -1143,6 +1144,9 @@ def _check_loss(task: MeasureTask, scale: float) -> None:
     """Raise where the objective of the model without features leaves nothing to learn."""
     if scale <= 0.0:
         raise ValueError(
-            f"measure={task.measure.name!r} has no loss for any scores here, so nothing can be "
-            "learnt from these rows. Use another measure."
+            Message(
+                Parameter.of("measure", task.measure.name),
+                " has no loss for any scores here, so nothing can be learnt from these rows. Use "
+                "another measure.",
+            )
         )

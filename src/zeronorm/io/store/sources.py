@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ...core.errors import ParameterError
 from ...core.files import FileError, did_you_mean, engine_errors, quote
 from ...core.frames import categories_of_pandas
 from ...core.types import FloatArray, IndexArray
@@ -755,7 +756,7 @@ def several(data: Any) -> list[Path] | None:
                 f"is {paths[0].name}. Convert files of other formats each by itself."
             )
         if path in paths[:place]:
-            raise ValueError(f"data must name every file once; got {path} twice.")
+            raise ParameterError("data", "must name every file once", f"{path} twice")
     return paths
 
 

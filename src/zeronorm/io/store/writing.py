@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ...core.errors import Column, Message, Parameter, ParameterError
 from ...core.files import FileError, locks, quote, remove_leftovers
 from ...core.types import IndexArray
 from ...data.arrays import BLOCK_BYTES
@@ -176,11 +177,13 @@ def write_store(
     """
     path = Path(store).absolute()
     if memory < LEAST_MEMORY:
-        raise ValueError(f"memory must be at least {LEAST_MEMORY:,} bytes; got {memory}.")
+        raise ParameterError("memory", f"must be at least {LEAST_MEMORY:,} bytes", f"{memory}")
     _check_free(path, overwrite)
     ways = [way for way in WAYS if way != FREQUENT]  # which takes all rows of a column at once
     if missing not in (None, *ways):
-        raise ValueError(f"missing must be one of {', '.join(ways)}, or None; got {missing!r:.50}.")
+        raise ParameterError(
+            "missing", f"must be one of {', '.join(ways)}, or None", f"{missing!r:.50}"
+        )
     remove_leftovers(path.parent)
     contents, sources, identity = _opened(
         data, target, id, keep, drop, layer, encoding, decimal, missing, path.parent
@@ -231,7 +234,11 @@ def _check_free(path: Path, overwrite: bool) -> None:
     """Raise an OSError where a store cannot be."""
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
-            f"{path}: exists; remove it, give another name, or pass overwrite=True (--overwrite)."
+            Message(
+                f"{path}: exists; remove it, give another name, or pass ",
+                Parameter.of("overwrite", True),
+                ".",
+            )
         )
     if os.path.lexists(path) and not (path / METADATA).exists():
         raise FileExistsError(f"{path}: exists and is no store; it is not replaced.")
@@ -315,7 +322,9 @@ def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
     if dtype is not None:
         names = sorted(one.name for one in KINDS)
         if dtype not in names:
-            raise ValueError(f"dtype must be one of {', '.join(names)}, or None; got {dtype!r}.")
+            raise ParameterError(
+                "dtype", f"must be one of {', '.join(names)}, or None", f"{dtype!r}"
+            )
         kind = np.dtype(dtype)
     if matrix.is_sparse and kind.itemsize == 2:
         return np.dtype(np.float32)
@@ -350,8 +359,11 @@ def _check_finite(values: Any, first: int, names: Sequence[str] | None) -> None:
     row, column = places[0].tolist()
     name = f" ({quote(names[first + column])})" if names is not None else ""
     raise FileError(
-        f"Input X contains NaN or infinity at row {row}, column {first + column}{name}; remove or "
-        "impute missing values."
+        Message(
+            f"Input X contains NaN or infinity at row {row}, ",
+            Column(first + column),
+            f"{name}; remove or impute missing values.",
+        )
     )
 
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..._kernels import LANES, csr_smoothing_sweep, dense_smoothing_sweep
+from ...core.errors import Message, Parameter
 from ...core.results import Status
 from ...core.types import FloatArray, IndexArray, Smooth
 from ...losses import Logistic
@@ -71,9 +72,14 @@ def check_supported(solver: str, loss: Smooth, intercept: bool = False) -> None:
         )
     if intercept:
         raise ValueError(
-            f"solver={solver!r} has no free intercept: coordinate descent cannot keep "
-            "sum_i alpha_i y_i = 0; got fit_intercept=True. Set fit_intercept=False, or use "
-            "solver='newton'."
+            Message(
+                f"solver={solver!r} has no free intercept: coordinate descent cannot keep sum_i "
+                "alpha_i y_i = 0; got ",
+                Parameter.of("fit_intercept", True),
+                ". Set ",
+                Parameter.of("fit_intercept", False),
+                ", or use solver='newton'.",
+            )
         )
 
 

@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...core import validation as validate
+from ...core.errors import ParameterError
 from ...core.ranking import largest
 from ...core.results import Status, Step
 from ...core.types import FloatArray, IndexArray
@@ -94,8 +95,8 @@ class Splitting:
         validate.check_option("method", self.method, METHODS)
         if self.rho != "adaptive":
             if isinstance(self.rho, str):
-                raise ValueError(
-                    f"rho must be 'adaptive' or a positive finite number; got {self.rho!r}."
+                raise ParameterError(
+                    "rho", "must be 'adaptive' or a positive finite number", f"{self.rho!r}"
                 )
             validate.check_positive("rho", self.rho)
         validate.check_option("inner", self.inner, tuple(INNER_METHODS))

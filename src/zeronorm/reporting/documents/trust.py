@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from msgspec.structs import replace
 from sklearn.base import clone
 
+from ...core.errors import Named, message_of
 from ...core.groups import Groups
-from ...core.messages import Leaked, with_names
+from ...core.messages import Leaked
 from ...core.results import Certificate, Proof
 from ...core.types import Design, FloatArray, IndexArray
 from ...data.operations import margins
@@ -234,7 +235,7 @@ class Question:
             try:
                 halves = half_samples(self.estimator, samples, n_pairs, self.chosen)
             except ValueError as error:
-                known = replace(known, reason=with_names(str(error), names))
+                known = replace(known, reason=message_of(error).said(Named(names)))
             else:
                 found = describe_stability(halves, samples, self.estimator, self.selection)
                 known = replace(known, stability=found)

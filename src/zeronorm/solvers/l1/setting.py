@@ -11,6 +11,7 @@ from scipy.special import log_expit, logsumexp
 from sklearn.metrics import roc_auc_score
 
 from ...core.budgets import check_penalty_factor, check_signs, check_spread, check_squares
+from ...core.errors import Message, Parameter, ParameterError
 from ...core.ranking import predicted
 from ...core.results import GAP_SLACK, Result, Status
 from ...core.types import Design, FloatArray, IndexArray, Likelihood, Smooth
@@ -70,10 +71,15 @@ class L1Setting:
         free = self.intercept
         if q > 1:  # the intercepts are a part of the loss
             if (penalty.l1 == 0).any():
-                raise ValueError(
-                    "penalty_factor must be positive for multi_class='multinomial': without a "
-                    "penalty the coefficients of the classes are not told apart. Use a small one, "
-                    "1e-3."
+                raise ParameterError(
+                    "penalty_factor",
+                    Message(
+                        "must be positive for ",
+                        Parameter.of("multi_class", "multinomial"),
+                        ": without a penalty the coefficients of the classes are not told apart",
+                    ),
+                    "",
+                    "Use a small one, 1e-3.",
                 )
             centre = distant_means(design) if free else None
             if centre is not None:
