@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import ElasticNet
 
 import reference_kernels as reference
 from zeronorm._kernels import _native as native
@@ -374,28 +373,6 @@ def test_descend_solves_the_model(form, intercept, kind, nu):
         assert run.objective() < run.model.objective(np.zeros(15), 0.0)
 
 
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize(("l1", "l2", "low"), [(1.0, 0.0, -INF), (1.0, 3.0, -INF), (2.0, 1.0, 0.0)])
-def test_descend_agrees_with_another_solver(intercept, l1, l2, low):
-    """The model would be a different one from that of penalised weighted least squares."""
-    model = replace(correlated(), nu=0.0, intercept=intercept)
-    q = model.features.size
-    model = replace(model, penalty=np.tile([l1, l2, low, INF], (q, 1)))
-    run = Run(native, FORMS[1], model)
-    assert run.sweep(1e-10, 5000)
-    total = model.curvature.sum()
-    x = model.x
-    v = np.linalg.lstsq(np.vstack([x.T, np.ones(len(x))]), [*model.gradient, model.gradient_e])[0]
-    peer = ElasticNet(
-        alpha=(l1 + l2) / total, l1_ratio=l1 / (l1 + l2), fit_intercept=intercept,
-        positive=low == 0, tol=1e-13, max_iter=100000,
-    )  # fmt: skip
-    peer.fit(x, -v / model.curvature, sample_weight=model.curvature)
-    np.testing.assert_allclose(run.d, peer.coef_, atol=1e-8)
-    np.testing.assert_allclose(run.state.offset, peer.intercept_, atol=1e-8)
-    assert 0 < np.count_nonzero(run.d) < q
-
-
 @two_forms
 def test_columns_far_from_zero_cost_no_sweeps(form):
     """An intercept that lags behind the features would take thousands of sweeps to follow."""
@@ -679,18 +656,6 @@ def test_subspace_steps_solve_the_model_of_a_known_support(form, intercept):
     violations = model.violations(*run.step)[free]
     assert violations.sum() + abs(intercept * model.slope_e(*run.step)) <= 1e-7
     assert free.sum() > 5
-
-
-def test_the_subspace_step_stops_at_its_target():
-    """Iterations would go on where the slopes are small already."""
-    model = replace(correlated(), intercept=True)
-    counts = []
-    for target in (1e3, 1.0, 1e-3, 1e-6):
-        run = Run(native, FORMS[1], model)
-        run.sweep(0.0, 2)
-        counts.append(run.subspace_step(target=target, max_iterations=1000))
-    assert counts == sorted(counts)
-    assert counts[0] < counts[1] < counts[-1] < 1000
 
 
 def test_a_subspace_step_ends_at_exactly_zero():

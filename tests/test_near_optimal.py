@@ -21,7 +21,7 @@ from zeronorm.inspection.replacements import substitutes
 from zeronorm.solvers import branch_and_bound
 from zeronorm.solvers.ridge_fits import signed_ridge
 
-N, M, K = 30, 8, 3
+N, M, K = 30, 8, 2
 PLAIN = {"calibrate": False}
 
 
@@ -107,7 +107,7 @@ def test_the_list_is_that_of_enumeration(name: str) -> None:
     every = enumerated(estimator, X, y, K)
     best = min(every.values())
     counts = []
-    for within in (0.0, 0.02, 0.25):
+    for within in (0.0, 0.02, 0.4):
         near = near_optimal(X, y, K, within=within, problem=estimator, n_threads=1)
         assert isinstance(near, NearOptimal)
         limit = (1 + within + 1e-9) * best
@@ -328,6 +328,8 @@ def test_substitutes_are_those_of_all_exchanges(name: str) -> None:
 def test_substitutes_in_folds_are_those_of_fits_by_hand(name: str) -> None:
     """The score would be of another model, or of rows that it was fitted on."""
     estimator, target = PROBLEMS[name]
+    if name != "logistic":  # which chooses C in every fold
+        estimator = clone(estimator).set_params(C=1.0)
     X, signal = drawn(5, n=45)
     y = target(signal)
     fitted = clone(estimator).set_params(n_features=K).fit(X, y)
