@@ -21,14 +21,7 @@ from ..verification import CertificateError, UndecidedError, check_form, verify
 from ..verification.form import check_range
 from .archive import CertificateFileError, FileKind, check, pack, read_file, unpack
 from .loaded import named_among
-from .records import (
-    LABELLED,
-    MULTINOMIAL,
-    OF_ALL,
-    ORDINAL,
-    CertificateRecord,
-    describe,
-)
+from .records import LABELLED, MULTINOMIAL, OF_ALL, ORDINAL, CertificateRecord, describe
 
 # X has at most so many bytes in float64; verification takes a few times as much.
 _MAX_DENSE = 1 << 31
@@ -90,13 +83,7 @@ class SavedCertificate:
         )
 
     def verify(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        offset: Any = None,
-        rtol: float = 1e-10,
+        self, X: Any, y: Any, *, sample_weight: Any = None, offset: Any = None, rtol: float = 1e-10
     ) -> list[dict[str, float]]:
         """Recompute objective, bound and gap of every certificate, in plain NumPy.
 

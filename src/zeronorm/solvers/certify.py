@@ -183,11 +183,7 @@ def signs_of(task: Task) -> np.ndarray:
 
 
 def safe_magnitudes(
-    task: Task,
-    scores: FloatArray,
-    v: FloatArray,
-    support: IndexArray,
-    norms: FloatArray | None,
+    task: Task, scores: FloatArray, v: FloatArray, support: IndexArray, norms: FloatArray | None
 ) -> FloatArray:
     """Return upper bounds of |c_j|, exact to float64 where they decide the largest units.
 
@@ -678,12 +674,7 @@ def tighten(
     return best
 
 
-def _certificate(
-    task: Task,
-    C: float,
-    support: IndexArray,
-    tight: Tightened,
-) -> Certificate:
+def _certificate(task: Task, C: float, support: IndexArray, tight: Tightened) -> Certificate:
     """Certify a support by the best dual point alone: a verifier has no other for its figures."""
     risk = task.risk(C)
     columns = gather(task.design, support).compact()
@@ -788,14 +779,7 @@ class _Problem:
     n_free : q.
     """
 
-    def __init__(
-        self,
-        Z: Columns,
-        code: IndexArray,
-        risk: Risk,
-        n_fixed: int,
-        n_free: int,
-    ) -> None:
+    def __init__(self, Z: Columns, code: IndexArray, risk: Risk, n_fixed: int, n_free: int) -> None:
         self._Z, self._code, self._risk = Z, code, risk
         self._n_fixed, self._q = n_fixed, n_free
 
