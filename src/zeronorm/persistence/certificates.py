@@ -60,7 +60,7 @@ class SavedCertificate:
     @property
     def support_(self) -> IndexArray:
         """The features of all classes, sorted."""
-        return union_support(self.certificates)
+        return np.unique(np.concatenate([one.support for one in self.certificates]))
 
     @property
     def columns(self) -> IndexArray:
@@ -193,14 +193,10 @@ class SavedCertificate:
             )
 
 
-def union_support(certificates: Sequence[Certificate]) -> IndexArray:
-    """Return the features of all certificates, sorted."""
-    return np.unique(np.concatenate([one.support for one in certificates]))
-
-
 def union_columns(certificates: Sequence[Certificate]) -> IndexArray:
     """Return the features of all certificates and their covariates, sorted."""
-    return np.union1d(union_support(certificates), certificates[0].covariates)
+    supports = [one.support for one in certificates]
+    return np.unique(np.concatenate([*supports, certificates[0].covariates]))
 
 
 # Certificate files.
