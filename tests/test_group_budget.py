@@ -26,8 +26,7 @@ from zeronorm.published import (
 )
 from zeronorm.solvers import SelectionRequest, Task, certify_supports, run
 from zeronorm.solvers.bounds import bound_at
-from zeronorm.solvers.certify import _Problem as Relaxed
-from zeronorm.solvers.certify import safe_magnitudes, tighten_groups
+from zeronorm.solvers.certify import Goal, GroupRelaxation, prove_support, safe_magnitudes
 from zeronorm.solvers.minimax import CuttingPlane, cutting_plane
 from zeronorm.solvers.problem import Grouped, Risk
 from zeronorm.verification import CertificateError
@@ -417,11 +416,12 @@ def test_the_tightened_bound_is_below_every_choice_of_groups(seed, case):
         models = oracles.enumerate_groups(X, y, 0.1, n_groups, groups, forced=forced, **options)
         for value, support in (models[0], models[-1]):
             first = certified(X, y, support, groups, C=0.1, forced=forced, **options)
-            tight = run(tighten_groups(task, np.array(support), C=0.1))
+            tight = run(prove_support(task, np.array(support), Goal(None), C=0.1)).certificate
             assert first.bound * (1 - 1e-12) <= tight.bound <= models[0][0] * (1 + 1e-9)
             assert tight.objective == pytest.approx(value, rel=1e-9)
             if n_groups > forced.size:  # the same relaxation from everywhere
-                again = run(tighten_groups(task, np.array(models[0][1]), C=0.1))
+                best = np.array(models[0][1])
+                again = run(prove_support(task, best, Goal(None), C=0.1)).certificate
                 assert tight.bound == pytest.approx(again.bound, rel=3e-4)
 
 
@@ -432,7 +432,7 @@ def test_the_dual_point_of_the_relaxation_is_feasible():
     risk = Risk(y, np.full(60, 0.3), Logistic())
     slope = risk.value_gradient(X[:, 0] + 0.5)[1]
     assert abs(slope.sum()) > 0.5
-    problem = Relaxed(as_columns(columns), code, risk, 1, 2)
+    problem = GroupRelaxation(as_columns(columns), code, risk, 1, 2)
     bound, dual = problem._bound(slope)
     assert abs(dual.sum()) <= 1e-12 * np.abs(dual).sum()
     square = np.bincount(code, (columns.T @ dual) ** 2)

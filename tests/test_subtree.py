@@ -16,6 +16,7 @@ from zeronorm.losses import Gamma, Huber, LeastSquares, Logistic, Poisson, Squar
 from zeronorm.published import L0LogisticRegression
 from zeronorm.solvers import branch_and_bound
 from zeronorm.solvers.branch_and_bound import (
+    LEAF_TOL,
     NODE_TOL,
     BranchAndBound,
     CandidateProblem,
@@ -106,7 +107,8 @@ def test_a_node_is_examined_as_in_python(loss, sparse, most):
             n_divided += bool(found.parent.size)
             n_examined += 1
             kernel._take(first, found)
-            python._examine(first, python._relaxed(first, python.target))
+            tol = LEAF_TOL if first.is_single(problem.budget) else NODE_TOL
+            python._examine(first, python._relax(first, tol, python.target))
             for name in ("parent", "feature", "inside", "row"):
                 ours, theirs = getattr(kernel._record, name), getattr(python._record, name)
                 assert ours == theirs, name

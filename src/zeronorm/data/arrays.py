@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import numbers
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -651,6 +651,15 @@ def compressed(
     # The constructor would copy every slice of a matrix of more than twice its size.
     columns.data, columns.indices, columns.indptr = values, indices, indptr
     return columns
+
+
+def beside(parts: Sequence[Any], n_samples: int) -> sp.csc_array[Any]:
+    """Return the columns of csc_arrays one after the other."""
+    begins = np.cumsum([0, *(one.indptr[-1] for one in parts)])
+    pointers = [one.indptr[1:] + begin for one, begin in zip(parts, begins, strict=False)]
+    indices = np.concatenate([np.empty(0, np.int32), *(one.indices for one in parts)])
+    data = np.concatenate([np.empty(0), *(one.data for one in parts)])
+    return compressed(np.concatenate([[0], *pointers]), indices, data, n_samples)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

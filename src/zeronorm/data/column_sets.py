@@ -85,10 +85,8 @@ class ColumnSet:
 
     def call(self, kernel: str, *arguments: Any) -> Any:
         """Call a kernel of coordinate descent on the columns."""
-        return self._kernel(kernel)(*self.storage, self._position, *arguments)
-
-    def _kernel(self, name: str) -> Any:
-        return getattr(_kernels, f"{self._kind}_{name}")
+        function: Any = getattr(_kernels, f"{self._kind}_{kernel}")
+        return function(*self.storage, self._position, *arguments)
 
 
 class RowSet:

@@ -31,9 +31,9 @@ from .arrays import (
     Sparse,
     as_features,
     as_vectors,
+    beside,
     check_size,
     check_type,
-    compressed,
     read_sparse,
 )
 from .gathered import as_columns
@@ -555,14 +555,15 @@ class OnCluster(Design):
             jobs = [(int(one), (local[owner == one],)) for one in np.unique(owner)]
             found = self._blocks.each(_gather, jobs)
             if self.is_sparse:
-                return _beside(found, n_samples)[:, place] if found else _beside(found, n_samples)
+                columns = beside(found, n_samples)
+                return columns[:, place] if found else columns  # type: ignore[no-any-return]
             columns = np.concatenate([np.empty((0, n_samples)), *(one.T for one in found)])
         return np.asarray(columns[place].T)
 
     def norm_bounds(self) -> FloatArray | None:
         if self._inside.any() or self.is_sparse:
             return None
-        found = self._blocks.each(_norm_bounds, self._all())
+        found = self._blocks.each(_norm_bounds, [(i, ()) for i in range(self._inside.size)])
         return None if any(one is None for one in found) else np.concatenate(found)
 
     def some_rows(self) -> FloatArray | None:
@@ -598,9 +599,6 @@ class OnCluster(Design):
             shift = self._inside[number] - self._edges[number]
             jobs.append((number, (int(low + shift), int(high + shift))))
         return jobs
-
-    def _all(self) -> list[Job]:
-        return [(number, ()) for number in range(self._inside.size)]
 
 
 def _pieces(design: Design, first: int, last: int) -> Iterator[tuple[int, int]]:
@@ -639,16 +637,6 @@ def _add(design: Design, first: int, last: int, coef: FloatArray, z: FloatArray)
         place = np.arange(some.size, dtype=np.int64)
         add(*storage, place, np.ascontiguousarray(coef[some - first]), z)
     return z
-
-
-def _beside(parts: list[Any], n_samples: int) -> sp.csc_array[Any]:
-    """Return the columns of csc_arrays one after the other."""
-    sizes = [0, *(one.indptr[-1] for one in parts)]
-    begins = np.cumsum(sizes)
-    pointers = [one.indptr[1:] + begin for one, begin in zip(parts, begins, strict=False)]
-    indices = np.concatenate([np.empty(0, np.int32), *(one.indices for one in parts)])
-    data = np.concatenate([np.empty(0), *(one.data for one in parts)])
-    return compressed(np.concatenate([[0], *pointers]), indices, data, n_samples)
 
 
 def open_dask(X: Any, n_threads: int, client: Any = None) -> OnCluster:

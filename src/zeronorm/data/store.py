@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from .._kernels import FLOAT32_SCAN_ERROR, audit_indices, crc32c
 from ..core.memory import available_memory
 from ..core.types import Design, FloatArray, IndexArray, Stored, float64_scan_error
-from .arrays import SAMPLED_ROWS, Dense, Sparse, as_features, compressed
+from .arrays import SAMPLED_ROWS, Dense, Sparse, as_features, beside
 from .views import Filled, InParts
 
 METADATA = "zarr.json"
@@ -605,10 +605,7 @@ class SparseStore(Store):
 
     def _gathered(self, features: IndexArray) -> sp.csc_array[Any]:
         columns = [self._part(j, j + 1).gather(slice(None)) for j in features.tolist()]
-        indptr = np.cumsum([0, *(column.nnz for column in columns)])
-        indices = np.concatenate([np.empty(0, np.int32), *(column.indices for column in columns)])
-        values = np.concatenate([np.empty(0), *(column.data for column in columns)])
-        return compressed(indptr, indices, values, self.shape[0])
+        return beside(columns, self.shape[0])
 
 
 def _native(x: NDArray[Any]) -> NDArray[Any]:

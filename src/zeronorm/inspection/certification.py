@@ -26,7 +26,7 @@ from ..data.operations import margins
 from ..estimators import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 from ..estimators.problem import Selector, problem_of
 from ..solvers import Task, run_together
-from ..solvers.certify import Goal, prove_support, signs_of, tighten_groups
+from ..solvers.certify import Goal, prove_support, signs_of
 
 # The features of models of any kind, as they are given to be certified.
 
@@ -359,14 +359,8 @@ def certify(
         feature_groups,
         max_abs_coef,
     )
-    if posed[0].task.groups is None:
-        proofs = _run(posed, n_threads, Goal(None, np.inf))
-        certificates = [proof.certificate for proof in proofs]
-    else:
-        certificates = run_together(
-            [tighten_groups(one.task, one.support, C=one.C, dual=one.dual) for one in posed],
-            n_threads=n_threads,
-        )
+    proofs = _run(posed, n_threads, Goal(None, np.inf))
+    certificates = [proof.certificate for proof in proofs]
     return certificates[0] if len(certificates) == 1 else certificates
 
 

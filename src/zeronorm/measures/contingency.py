@@ -349,39 +349,6 @@ class TopMeasure(ContingencyMeasure):
         return self.gain(n_pos, k) * k * n_pos / y.size / 100.0
 
 
-def _count(name: str, k: int | str, n_pos: int, n: int) -> int:
-    """Return k as a number of rows."""
-    if isinstance(k, str):
-        share = float(k[:-1])
-        found = max(1, round(share * n_pos))
-    else:
-        found = int(k)
-    if not 1 <= found <= n:
-        got = k if not isinstance(k, str) else f"{k} = {found}"
-        raise ValueError(
-            f"k of {name} must be {span(1, n)} (the rows); got {got}. Use a smaller k."
-        )
-    return found
-
-
-def _check_k(k: Any) -> None:
-    """Check k of a measure: a number of rows, or "<share>p"."""
-    if isinstance(k, str):
-        try:
-            right = k.endswith("p") and 0.0 < float(k[:-1]) < math.inf
-        except ValueError:
-            right = False
-    else:
-        right = validate.is_integer(k) and k >= 1
-    if not right:
-        raise ParameterError(
-            "k",
-            'must be an integer of at least 1, or a string like "2p": that many times the '
-            "positives",
-            f"{k!r}",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class CountedMeasure(TopMeasure):
     """A measure of a number of rows that the user gives.
@@ -397,11 +364,32 @@ class CountedMeasure(TopMeasure):
 
     def __post_init__(self) -> None:
         """Check k."""
-        _check_k(self.k)
+        k = self.k
+        if isinstance(k, str):
+            try:
+                right = k.endswith("p") and 0.0 < float(k[:-1]) < math.inf
+            except ValueError:
+                right = False
+        else:
+            right = validate.is_integer(k) and k >= 1
+        if not right:
+            raise ParameterError(
+                "k",
+                'must be an integer of at least 1, or a string like "2p": that many times the '
+                "positives",
+                f"{k!r}",
+            )
 
     def count(self, n_pos: int, n: int) -> int:
-        """Return k."""
-        return _count(self.name, self.k, n_pos, n)
+        """Return k as a number of rows."""
+        k = self.k
+        found = max(1, round(float(k[:-1]) * n_pos)) if isinstance(k, str) else int(k)
+        if not 1 <= found <= n:
+            got = f"{k} = {found}" if isinstance(k, str) else k
+            raise ValueError(
+                f"k of {self.name} must be {span(1, n)} (the rows); got {got}. Use a smaller k."
+            )
+        return found
 
     def check(self, y: FloatArray) -> None:
         """Check that there are k rows."""

@@ -22,14 +22,7 @@ from ..verification import CertificateError, UndecidedError, check_form, verify
 from ..verification.form import check_range
 from .archive import CertificateFileError, FileKind, check, pack, read_file, unpack
 from .loaded import named_among
-from .records import (
-    LABELLED,
-    MULTINOMIAL,
-    OF_ALL,
-    ORDINAL,
-    CertificateRecord,
-    describe,
-)
+from .records import LABELLED, MULTINOMIAL, OF_ALL, ORDINAL, CertificateRecord, describe
 
 # X has at most so many bytes in float64; verification takes a few times as much.
 _MAX_DENSE = 1 << 31
@@ -68,7 +61,7 @@ class SavedCertificate:
     @property
     def support_(self) -> IndexArray:
         """The features of all classes, sorted."""
-        return union_support(self.certificates)
+        return np.unique(np.concatenate([one.support for one in self.certificates]))
 
     @property
     def columns(self) -> IndexArray:
@@ -91,13 +84,7 @@ class SavedCertificate:
         )
 
     def verify(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        offset: Any = None,
-        rtol: float = 1e-10,
+        self, X: Any, y: Any, *, sample_weight: Any = None, offset: Any = None, rtol: float = 1e-10
     ) -> list[dict[str, float]]:
         """Recompute objective, bound and gap of every certificate, in plain NumPy.
 
@@ -218,14 +205,10 @@ class SavedCertificate:
             )
 
 
-def union_support(certificates: Sequence[Certificate]) -> IndexArray:
-    """Return the features of all certificates, sorted."""
-    return np.unique(np.concatenate([one.support for one in certificates]))
-
-
 def union_columns(certificates: Sequence[Certificate]) -> IndexArray:
     """Return the features of all certificates and their covariates, sorted."""
-    return np.union1d(union_support(certificates), certificates[0].covariates)
+    supports = [one.support for one in certificates]
+    return np.unique(np.concatenate([*supports, certificates[0].covariates]))
 
 
 # Certificate files.

@@ -129,8 +129,7 @@ def as_loaded(
 
     The parameters and the errors are those of `save`.
     """
-    names = feature_names, 0, target_name
-    return _packed(estimator, n_features, *names, columns)[1]
+    return _packed(estimator, n_features, feature_names, 0, target_name, columns)[1]
 
 
 def _packed(
@@ -147,7 +146,9 @@ def _packed(
 ) -> tuple[bytes, LoadedModel]:
     """Return the bytes of a model file, and the model that is read back from them."""
     # On use: reading a model file needs no estimators.
+    from ..core.validation import check_names, names_of_fit
     from ..estimators.wrapped import model_and_threshold
+    from ..io.opening import as_design
 
     estimator, threshold = model_and_threshold(estimator)
     models, fitted = _fitted(estimator, n_features)
@@ -172,7 +173,11 @@ def _packed(
     names = feature_names
     if names is None:
         names = getattr(estimator, "feature_names_in_", None)
-    means, n_samples = (None, None) if X is None else _of_rows(X, support, estimator)
+    means, n_samples = None, None
+    if X is not None:
+        design = as_design(X)
+        check_names(design.feature_names, names_of_fit(estimator))
+        means, n_samples = means_of(design, support), int(design.shape[0])
     parameters = as_plain(estimator.get_params() | {"checkpoint": None})
     del parameters["checkpoint"]  # which is of the fit, not of the model
     if hasattr(estimator, "multi_class_"):
@@ -217,16 +222,6 @@ def _coefficients(models: Sequence[Selection | Result]) -> tuple[IndexArray, Flo
         rows.append(np.zeros((len(own), support.size)))
         rows[-1][:, np.searchsorted(support, features)] = own
     return support, np.vstack(rows)
-
-
-def _of_rows(X: Any, columns: IndexArray, estimator: Any) -> tuple[list[float], int]:
-    """Return the means of some columns of the data of a fit, and how many rows they have."""
-    from ..core.validation import check_names, names_of_fit
-    from ..io.opening import as_design
-
-    design = as_design(X)
-    check_names(design.feature_names, names_of_fit(estimator))
-    return means_of(design, columns), int(design.shape[0])
 
 
 def means_of(X: Any, columns: IndexArray) -> list[float]:

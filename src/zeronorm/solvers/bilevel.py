@@ -350,11 +350,7 @@ class Moments:
 
 
 def _second_derivatives(
-    Z: Columns,
-    columns: IndexArray,
-    weight: FloatArray,
-    intercept: bool,
-    beside: FloatArray,
+    Z: Columns, columns: IndexArray, weight: FloatArray, intercept: bool, beside: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return Z_S'WZ, (k, q), and the diagonal of Z'WZ, (q,), less what the intercept takes up.
 
@@ -976,12 +972,7 @@ def _admits(size: Size, other: Size) -> bool:
 
 
 def bilevel_path(
-    task: Task,
-    sizes: Sequence[Size],
-    request: SelectionRequest,
-    *,
-    solver: str,
-    max_iter: int,
+    task: Task, sizes: Sequence[Size], request: SelectionRequest, *, solver: str, max_iter: int
 ) -> Solver[Path]:
     """Select at most k features in at most g groups for every (k, g) of `sizes`.
 
@@ -1035,11 +1026,7 @@ def _unscaled(scaled: Scaled) -> tuple[Scaled, FloatArray]:
 
 
 def _selection(
-    task: Task,
-    design: Design,
-    fit: BilevelFit,
-    request: SelectionRequest,
-    entered: IndexArray,
+    task: Task, design: Design, fit: BilevelFit, request: SelectionRequest, entered: IndexArray
 ) -> Selection:
     """Return the model of a size; design: that of the selection."""
     support, C = fit.support, request.C

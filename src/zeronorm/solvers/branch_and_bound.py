@@ -686,16 +686,15 @@ class BranchAndBound:
         """Return whether threads are of use: relaxations that share their curvature take turns."""
         return (self._grows or numbers >= BRANCHING.threaded) and self.problem.shared is None
 
-    def _relaxed(self, node: Node, target: float) -> Relaxed:
-        single = node.is_single(self.problem.budget)
-        return self._relax(node, LEAF_TOL if single else NODE_TOL, target)
-
     def _answered(self, asked: NodeQuestion) -> Answer:
         """Return what comes of a node, or its relaxation; None where there is no time for it."""
         if time.perf_counter() >= self._deadline:
             return None
         found = grown(self.problem, asked) if self._grows else None
-        return self._relaxed(asked.node, asked.target) if found is None else found
+        if found is not None:
+            return found
+        single = asked.node.is_single(self.problem.budget)
+        return self._relax(asked.node, LEAF_TOL if single else NODE_TOL, asked.target)
 
     def _take(self, node: Node, answer: Answer) -> None:
         if answer is None:

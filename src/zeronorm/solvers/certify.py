@@ -37,7 +37,7 @@ from .curvature import LeastSquaresProblem, LogisticProblem
 from .driver import BestDual, Scan, Solver
 from .problem import Risk, Task, admitted, oriented
 from .quadratic import proximal_shares, support_norm, top_squares
-from .ridge_fits import Ridge, ridge, signed_ridge
+from .ridge_fits import Ridge, signed_ridge
 
 # Certify supports with one scan: lower bounds of the l0 problem and safe fixing.
 
@@ -183,11 +183,7 @@ def signs_of(task: Task) -> np.ndarray:
 
 
 def safe_magnitudes(
-    task: Task,
-    scores: FloatArray,
-    v: FloatArray,
-    support: IndexArray,
-    norms: FloatArray | None,
+    task: Task, scores: FloatArray, v: FloatArray, support: IndexArray, norms: FloatArray | None
 ) -> FloatArray:
     """Return upper bounds of |c_j|, exact to float64 where they decide the largest units.
 
@@ -348,6 +344,7 @@ def equivalents(task: Task, support: IndexArray, magnitude: FloatArray) -> dict[
 MAX_SCANS = 50  # of tightening
 TIGHT_TOL = 1e-4  # gap of the relaxation, relative
 NEW_FACTOR, NEW_MIN = 5, 50  # features that a scan adds to the pool
+NEW_GROUPS, NEW_GROUPS_MIN = 2, 5  # groups, whose columns may be many
 # Of gathered candidates, and of the memory that is left; nothing is branched on above.
 CANDIDATE_BYTES, MEMORY_SHARE = 2**30, 0.25
 
@@ -636,11 +633,12 @@ def tighten(
     """
     design, units, risk, pool = task.design, task.units, known.risk, known.pool
     inside, forced, k = known.inside, known.forced, known.inside.size
-    single, support = task.groups_of_features() is None, pool.features
+    grouped = task.groups is not None
+    factor, least = (NEW_GROUPS, NEW_GROUPS_MIN) if grouped else (NEW_FACTOR, NEW_MIN)
+    support, start = pool.features, NOTHING
     errors = score_errors(design, task.sample_weight)
-    start = NOTHING
     best: Tightened | None = None
-    relaxed = np.inf
+    relaxed, tol = np.inf, TIGHT_TOL
     for _ in range(max_scans):
         scores = yield from aim.clock.scan(Scan(design, v))
         magnitude = safe_magnitudes(task, scores, v, support, errors)
@@ -650,40 +648,43 @@ def tighten(
             used = np.flatnonzero(start[1])
             near = pool.features[start[0][used]], start[1][used], start[2]
             best = Tightened(bound, magnitude, v, near)
-        done = relaxed - best.bound.value <= TIGHT_TOL * abs(best.bound.value)
+        gap = relaxed - best.bound.value
+        done = gap <= TIGHT_TOL * abs(best.bound.value)
         if done or best.bound.value >= aim.target or aim.clock.seconds > aim.time_limit:
             break
         strength[inside] = -1.0
         strength[~units.usable] = -1.0
-        most = max(NEW_FACTOR * k, NEW_MIN, inside.size // 2)
+        most = max(factor * k, least, 0 if grouped else inside.size // 2)
         fresh = largest(strength, min(most, strength.size))
         fresh = fresh[strength[fresh] >= 0]
-        if not fresh.size:
+        if not fresh.size and tol <= TIGHT_TOL:
             break
         inside = np.concatenate([inside, fresh])
         pool.add(units.features(fresh))
         problem = CandidateProblem(
             pool.columns(), units.take(inside), task.named(inside), risk, k, forced.size
         )
-        if task.loss.outputs > 1 and single and LeastSquaresProblem.can_pose(problem):
-            problem = LeastSquaresProblem.of(problem) or problem
-        every, n_free = np.arange(inside.size), min(k, inside.size) - forced.size
-        deadline = aim.clock.deadline(aim.time_limit)
+        squares = None
+        if task.loss.outputs > 1 and LeastSquaresProblem.can_pose(problem):
+            squares = LeastSquaresProblem.of(problem)
+        n_free, deadline = min(k, inside.size) - forced.size, aim.clock.deadline(aim.time_limit)
+        if grouped and squares is None:
+            tol = max(TIGHT_TOL, gap / abs(relaxed)) if relaxed < np.inf else 1.0
+            code = np.repeat(np.arange(inside.size), units.sizes(inside))
+            groups = GroupRelaxation(problem.Z, code, risk, forced.size, n_free, deadline)
+            u = np.append(start[1], np.zeros(pool.size - start[1].size))
+            u, b, v, relaxed = groups.solve(u, start[2], GROUP_BOUNDS.share * tol)
+            start = np.arange(pool.size), u, b
+            continue
         options = RelaxationOptions(start, 0.1 * TIGHT_TOL, deadline=deadline)
-        answer = problem.relax(every, forced.size, n_free, options)
+        answer = (squares or problem).relax(np.arange(inside.size), forced.size, n_free, options)
         start = np.arange(pool.size), answer.coef, answer.intercept
-        relaxed = answer.objective
-        v = answer.dual
+        relaxed, v = answer.objective, answer.dual
     assert best is not None
     return best
 
 
-def _certificate(
-    task: Task,
-    C: float,
-    support: IndexArray,
-    tight: Tightened,
-) -> Certificate:
+def _certificate(task: Task, C: float, support: IndexArray, tight: Tightened) -> Certificate:
     """Certify a support by the best dual point alone: a verifier has no other for its figures."""
     risk = task.risk(C)
     columns = gather(task.design, support).compact()
@@ -696,7 +697,7 @@ def _certificate(
     return certificate
 
 
-# Certify groups of features: the relaxation of the l0 problem over groups, solved for its bound.
+# The relaxation of the l0 problem over groups in a pool, of which `tighten` takes dual points.
 #
 #    min_{u, b}  1/2 ||u_A||^2 + 1/2 ||h_F||_(q)^2 + sum_i s_i f(y_i, z_i'u + b),  h_g = ||u_g||
 #
@@ -716,8 +717,6 @@ def _certificate(
 class GroupBoundsTuning:
     """Constants of the relaxation that bounds groups."""
 
-    max_scans: int = 50
-    tight_tol: float = 1e-4  # gap of the relaxation, relative
     share: float = 0.1  # the pool's problem is solved to this share of the gap over all features
     steps: int = 5  # between two certificates
     max_steps: int = 2000
@@ -727,61 +726,9 @@ class GroupBoundsTuning:
 
 
 GROUP_BOUNDS = GroupBoundsTuning()
-# A scan adds the groups that are longer than this share of the q-th in the pool, so many at most.
-NEAR, NEW_GROUPS_FACTOR, NEW_GROUPS_MIN = 0.9, 2, 5
 
 
-def tighten_groups(
-    task: Task, support: IndexArray, *, C: float, dual: FloatArray | None = None
-) -> Solver[Certificate]:
-    """Certify the groups of a support with the bound of the relaxation over all features.
-
-    It is solved to `tight_tol`, or as far as `max_scans` scans go; `task` has groups.
-
-    dual : (n,) a dual point to begin with, that of the refit if None; no bound is below its bound.
-    """
-    assert task.groups is not None
-    design, risk, units = task.design, task.risk(C), task.units
-    own, fixed = units.of(support), units.of(task.forced)
-    n_free = own.size - fixed.size
-    inside = np.concatenate([fixed, np.setdiff1d(own, fixed)])  # in order of entry
-    pool = GatheredColumns(design, 0)
-    pool.add(units.features(inside))
-    fit = ridge(gather(design, support), risk, tol=GROUP_BOUNDS.tight_tol)
-    u, b, v = np.zeros(pool.size), fit.intercept, fit.dual if dual is None else dual
-    u[pool.position(support)] = fit.coef
-    best, relaxed, tol = BestDual(-np.inf, v), fit.objective, 1.0
-    for _ in range(GROUP_BOUNDS.max_scans if n_free else 0):
-        strength = units.strength((yield Scan(design, v)))
-        quadratic = 0.5 * float((strength[fixed] ** 2).sum())
-        strength[fixed] = 0.0
-        quadratic += 0.5 * top_squares(strength, n_free)
-        bound, scale = risk.bound(v, quadratic)
-        if bound > best.bound:
-            best = BestDual(bound, scale * v)
-        gap = (relaxed - best.bound) / abs(relaxed)
-        if gap <= GROUP_BOUNDS.tight_tol:
-            break
-        near = NEAR * np.sort(strength[inside])[-n_free]
-        strength[inside] = -1.0
-        fresh = largest(strength, min(NEW_GROUPS_FACTOR * n_free + NEW_GROUPS_MIN, strength.size))
-        fresh = fresh[(strength[fresh] > 0) & (strength[fresh] >= near)]
-        if not fresh.size and tol == GROUP_BOUNDS.share * GROUP_BOUNDS.tight_tol:
-            break
-        inside = np.concatenate([inside, fresh])
-        pool.add(units.features(fresh))
-        code = np.repeat(np.arange(inside.size), units.sizes(inside))
-        problem = _Problem(pool.columns(), code, risk, fixed.size, n_free)
-        u = np.append(u, np.zeros(pool.size - u.size))
-        tol = GROUP_BOUNDS.share * max(GROUP_BOUNDS.tight_tol, gap)
-        u, b, v, relaxed = problem.solve(u, b, tol)
-    certificates = yield from certify_supports(
-        task, [support], C=C, known={own.size: best} if np.isfinite(best.bound) else None
-    )
-    return certificates[0]
-
-
-class _Problem:
+class GroupRelaxation:
     """(RG) over gathered columns.
 
     code : (p,) group of every column, 0, 1, ...; the first `n_fixed` are fixed in.
@@ -795,9 +742,10 @@ class _Problem:
         risk: Risk,
         n_fixed: int,
         n_free: int,
+        deadline: float = np.inf,
     ) -> None:
         self._Z, self._code, self._risk = Z, code, risk
-        self._n_fixed, self._q = n_fixed, n_free
+        self._n_fixed, self._q, self._deadline = n_fixed, n_free, deadline
 
     def solve(
         self, u: FloatArray, b: float, tol: float
@@ -820,7 +768,8 @@ class _Problem:
                 bound, dual = self._bound(slope)
                 if bound > best_bound:
                     best_bound, best_dual = bound, dual
-                if objective - best_bound <= tol * abs(objective):
+                late = time.perf_counter() >= self._deadline
+                if late or objective - best_bound <= tol * abs(objective):
                     break
             t_next = 0.5 + np.sqrt(0.25 + t * t)
             momentum = (t - 1.0) / t_next

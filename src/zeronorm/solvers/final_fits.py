@@ -20,14 +20,7 @@ from .. import _kernels
 from ..core.parallel import map_threads
 from ..core.types import Columns, FloatArray, IndexArray
 from ..data.gathered import BLOCK_ROWS, FLOAT32_GRAM, DenseColumns, SparseColumns
-from ..losses import (
-    Adjusted,
-    LossOfOutputs,
-    Ordinal,
-    Responses,
-    as_adjusted,
-    without_covariates,
-)
+from ..losses import Adjusted, LossOfOutputs, Ordinal, Responses, as_adjusted, without_covariates
 from ..losses.ordinal import losses_of_rows
 from .problem import Risk, free_signs
 from .ridge_fits import (
@@ -475,15 +468,7 @@ def refit(
         intercept = intercept - (mean * coef).reshape(-1, risk.loss.outputs).sum(axis=0)
     else:
         intercept = intercept - float(mean @ coef)
-    return Refit(
-        coef,
-        intercept + risk.origin,
-        value,
-        loss,
-        loo_loss,
-        fit.gap,
-        effects,
-    )
+    return Refit(coef, intercept + risk.origin, value, loss, loo_loss, fit.gap, effects)
 
 
 def in_space_of_rows(Z: FloatArray, penalty: FloatArray) -> tuple[DenseColumns, FloatArray]:

@@ -59,8 +59,7 @@ def finish(
     if request.certify and left:
         known = {k: best for pool in pools for k, best in pool.l0_bounds.items()}
         found = yield from clock.inside(
-            "certify",
-            certify_supports(task, [fits[k][0] for k in left], C=request.C, known=known),
+            "certify", certify_supports(task, [fits[k][0] for k in left], C=request.C, known=known)
         )
         certificates.update(zip(left, found, strict=True))
     selections = {}

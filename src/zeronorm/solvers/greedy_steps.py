@@ -57,11 +57,7 @@ GREEDY = GreedyTuning()
 
 
 def greedy(
-    task: Task,
-    sizes: Sequence[int],
-    request: SelectionRequest,
-    *,
-    fit_C: float,
+    task: Task, sizes: Sequence[int], request: SelectionRequest, *, fit_C: float
 ) -> Solver[Path]:
     """Select for every size of `sizes` by forward greedy steps, by a generator of scans.
 

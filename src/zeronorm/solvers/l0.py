@@ -44,12 +44,7 @@ class L0Search:
     """The pool of candidates of one problem, and the best support of every size so far."""
 
     def __init__(
-        self,
-        task: Task,
-        C: float,
-        sizes: Sequence[int],
-        tol: float,
-        before: L0Search | None = None,
+        self, task: Task, C: float, sizes: Sequence[int], tol: float, before: L0Search | None = None
     ) -> None:
         """Begin with the pool of another search, or with the forced features."""
         self.task, self.C, self.sizes, self.tol = task, C, sorted(set(sizes)), tol
@@ -106,11 +101,7 @@ class L0Search:
         return np.sort(self.pool.features[self.best[k].columns])
 
     def offer(
-        self,
-        columns: IndexArray,
-        *,
-        improve: bool = False,
-        tol: float | None = None,
+        self, columns: IndexArray, *, improve: bool = False, tol: float | None = None
     ) -> None:
         """Keep columns of the pool, sorted, where they are better than the best of their size.
 
@@ -582,15 +573,11 @@ class Thresholding:
         self.best = self.current
         self.curvature = np.nan  # the L of the last step
         self._search = self.current  # the point whose gradient the next step takes
-        self._searched: tuple[SparsePoint, FloatArray] | None = (
-            None  # the one before, with its scores
-        )
+        # The one before, with its scores.
+        self._searched: tuple[SparsePoint, FloatArray] | None = None
         self._momentum = 1.0
         self._stalls = 0
-        self._variance, self._doublings = (
-            1.0,
-            HARD_THRESHOLDING.most_doublings,
-        )  # of a typical column
+        self._variance, self._doublings = 1.0, HARD_THRESHOLDING.most_doublings
         if spread is not None:
             typical = float(np.median(spread))
             self._variance = typical**2
@@ -657,11 +644,8 @@ class Thresholding:
         turned = self._objective.ridge * moved - (scores[features] - old_scores[features])
         bend = float(moved @ turned)
         size = float(moved @ moved)
-        return (
-            max(HARD_THRESHOLDING.least_curvature * mean, bend / size)
-            if bend > 0 and size > 0
-            else mean
-        )
+        known = bend > 0 and size > 0
+        return max(HARD_THRESHOLDING.least_curvature * mean, bend / size) if known else mean
 
     def _ahead(self, previous: SparsePoint, current: SparsePoint) -> SparsePoint:
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self._momentum**2))

@@ -743,12 +743,7 @@ def dual_bound(delta: float, worst: float) -> float:
 class FeatureBlocks:
     """The features that are seen, and which come next."""
 
-    def __init__(
-        self,
-        task: MeasureTask,
-        n_features: int,
-        block_size: int,
-    ) -> None:
+    def __init__(self, task: MeasureTask, n_features: int, block_size: int) -> None:
         self._forced = task.data.forced
         self._allowed = task.data.usable.copy()
         self._allowed[self._forced] = False

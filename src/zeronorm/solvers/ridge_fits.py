@@ -18,12 +18,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 from .. import _kernels
 from ..core.types import Columns, FloatArray, IndexArray, Smooth
 from ..data.gathered import DenseColumns, SparseColumns
-from ..losses import (
-    Multinomial,
-    Responses,
-    as_adjusted,
-    balance,
-)
+from ..losses import Multinomial, Responses, as_adjusted, balance
 from .problem import Risk, admitted
 
 

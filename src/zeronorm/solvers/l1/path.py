@@ -488,12 +488,7 @@ def l1_sizes(
 
 
 def _between(
-    walk: Walk,
-    k: int,
-    low: Mark,
-    high: Mark,
-    available: np.ndarray,
-    told: Callable[[Mark], None],
+    walk: Walk, k: int, low: Mark, high: Mark, available: np.ndarray, told: Callable[[Mark], None]
 ) -> Solver[Sized]:
     """Return the model of k features between solutions of at most k and of more."""
     n_steps = 0
@@ -539,11 +534,7 @@ def _with_history(result: Result, walk: Walk) -> Result:
 
 
 def l1_supports(
-    task: Task,
-    sizes: Sequence[int],
-    *,
-    tol: float = TOL,
-    max_iter: int = MAX_ITER,
+    task: Task, sizes: Sequence[int], *, tol: float = TOL, max_iter: int = MAX_ITER
 ) -> Solver[tuple[dict[int, IndexArray], SearchResult]]:
     """Return for every size k the support at the largest C with at most k features, exactly k.
 

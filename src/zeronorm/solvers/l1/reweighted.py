@@ -66,12 +66,7 @@ Rule = LogPenalty | CappedL1
 
 
 def reweighted(
-    problem: L1Problem,
-    *,
-    rule: Rule,
-    tol: float,
-    max_iter: int,
-    start: Start | None = None,
+    problem: L1Problem, *, rule: Rule, tol: float, max_iter: int, start: Start | None = None
 ) -> Solver[Result]:
     """Solve the stages at one C, each from the solution before; all are in the history."""
     history: list[Step] = []
@@ -128,12 +123,7 @@ def reweighted_sizes(
 
 
 def reweighted_supports(
-    task: Task,
-    sizes: Sequence[int],
-    *,
-    rule: Rule,
-    tol: float = TOL,
-    max_iter: int = MAX_ITER,
+    task: Task, sizes: Sequence[int], *, rule: Rule, tol: float = TOL, max_iter: int = MAX_ITER
 ) -> Solver[tuple[dict[int, IndexArray], SearchResult]]:
     """Return for every size k the support of the last stage; the second part has the history."""
     found = yield from reweighted_sizes(

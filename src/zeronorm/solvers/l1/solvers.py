@@ -71,13 +71,7 @@ class Descent:
         self._active = np.arange(columns.size, dtype=np.int64)
         self._state = DescentState(0.0, columns.size, np.inf, 0, np.inf, False)
 
-    def sweep(
-        self,
-        target: float,
-        max_sweeps: int,
-        seed: int,
-        shrinking: float = 0.0,
-    ) -> bool:
+    def sweep(self, target: float, max_sweeps: int, seed: int, shrinking: float = 0.0) -> bool:
         """Sweep until the violations add up to at most `target`; return whether they do.
 
         shrinking : features at zero that are optimal by this share of the largest violation of the
@@ -208,11 +202,7 @@ class Run:
     """What the solvers share: certified points, the choice of features, the history."""
 
     def __init__(
-        self,
-        problem: L1Problem,
-        tol: float,
-        max_iter: int,
-        store: ColumnStore | None = None,
+        self, problem: L1Problem, tol: float, max_iter: int, store: ColumnStore | None = None
     ) -> None:
         self.problem = problem
         self.clock = Stopwatch()
