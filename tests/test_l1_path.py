@@ -668,6 +668,6 @@ def test_scans_certify_what_lies_between_them(storage, intercept):
 def test_parameters_that_a_path_does_not_have():
     """A C or a typing error would be left out of the problem without a word."""
     X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
-    for parameters in ({"C": 1.0}, {"l1_ration": 0.5}, {"n_features": 2}):
-        with pytest.raises(ValueError, match=f"some of l1_ratio, .*; got {[*parameters][0]}"):
-            l1_path(X, y, **parameters)
+    for name in ("C", "l1_ration", "n_features"):
+        with pytest.raises(ValueError, match=rf"some of l1_ratio, .*; got {name}\."):
+            l1_path(X, y, **{name: 1})

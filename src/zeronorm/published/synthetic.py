@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.messages import span
 from ..core.types import IndexArray
+from ..core.validation import check_iterations
 from ..datasets import Float32Array
 
 
@@ -49,9 +47,9 @@ def make_paper_synthetic(
     ValueError
         If a size is out of range.
     """
-    n_samples = _size("n_samples", n_samples)
-    n_features = _size("n_features", n_features)
-    n_informative = _size("n_informative", n_informative)
+    n_samples = check_iterations("n_samples", n_samples)
+    n_features = check_iterations("n_features", n_features)
+    n_informative = check_iterations("n_informative", n_informative)
     if n_informative > n_features:
         raise ValueError(
             f"n_informative must be {span(1, n_features)} (n_features); got {n_informative}."
@@ -64,14 +62,3 @@ def make_paper_synthetic(
     w = generator.normal(0.0, w_std, n_informative)
     y = np.where(X[:, support].astype(np.float64) @ w >= 0, 1, -1)
     return X, y, support
-
-
-def _size(name: str, value: Any) -> int:
-    """Return a positive int."""
-    try:
-        size = operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} must be an integer; got {value!r}.") from None
-    if size < 1:
-        raise ValueError(f"{name} must be at least 1; got {size}.")
-    return size
