@@ -131,9 +131,9 @@ def test_synthetic_is_reproducible():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0, 5, 1), "n_samples must be at least 1; got 0"),
+        ((0, 5, 1), "n_samples must be an integer of at least 1; got 0"),
         ((5, 5, 6), r"n_informative must be between 1 and 5 \(n_features\); got 6"),
-        ((5, 2.5, 1), "n_features must be an integer; got 2.5"),
+        ((5, 2.5, 1), "n_features must be an integer of at least 1; got 2.5"),
         ((5, 5, 1, 0.0), "w_std must be a positive number; got 0.0"),
     ],
 )

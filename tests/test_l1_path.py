@@ -663,3 +663,11 @@ def test_scans_certify_what_lies_between_them(storage, intercept):
             assert result.bounds["dual"] <= best.objective * (1 + 1e-12)
             assert result.objective >= best.bounds["dual"] * (1 - 1e-12)
             assert result.objective - result.bounds["dual"] <= tol * C * 150 * np.log(2)
+
+
+def test_parameters_that_a_path_does_not_have():
+    """A C or a typing error would be left out of the problem without a word."""
+    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
+    for name in ("C", "l1_ration", "n_features"):
+        with pytest.raises(ValueError, match=rf"some of l1_ratio, .*; got {name}\."):
+            l1_path(X, y, **{name: 1})

@@ -478,3 +478,28 @@ def test_bad_input_for_substitutes_is_refused(options: dict[str, Any], message: 
     X, y = many()
     with pytest.raises(ValueError, match=message):
         substitutes([0, 1], X, y, **options)
+
+
+def test_parameters_state_the_problem():
+    """A parameter that the estimator has, or one that none has, would be left out silently."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    y = X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(40)
+    model = BudgetRegressor(2, C=1.0).fit(X, y)
+    others = {"C": 0.3, "covariates": [5], "standardize": False}
+    stated = BudgetRegressor(2, **others)
+    expected = zeronorm.certify(model, X, y, problem=stated)
+    found = zeronorm.certify(model, X, y, **others, n_threads=1)
+    assert (found.C, found.scaling, found.covariates.tolist()) == (0.3, "none", [5])
+    assert (found.objective, found.bound) == (expected.objective, expected.bound)
+    assert near_optimal(X, y, 2, problem=BudgetRegressor(), **others).objectives[0] > 0
+    assert substitutes(model, X, y, C=0.3)[0].without > 0
+    calls = (
+        lambda: zeronorm.certify(model, X, y, ridge=1.0),
+        lambda: zeronorm.prove(model, X, y, ridge=1.0),
+        lambda: near_optimal(X, y > 0, 2, ridge=1.0),
+        lambda: substitutes(model, X, y, ridge=1.0),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match=r"those of Budget\w+, such as C, .*; got ridge\."):
+            call()

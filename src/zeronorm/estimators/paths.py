@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,8 @@ def l1_path(
     Cs: Any = 100,
     C_ratio: float | None = None,
     max_features: int | None = None,
-    l1_ratio: float = 1.0,
     loss: Any = "logistic",
-    penalty_factor: Any = None,
-    signs: Any = None,
-    fit_intercept: bool = True,
-    standardize: bool = False,
-    class_weight: Any = None,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-    n_threads: int | None = None,
+    **parameters: Any,
 ) -> L1Path:
     """Solve an l1 problem at every C of a growing grid, each from the solution before it.
 
@@ -71,8 +64,8 @@ def l1_path(
         The path ends with its first solution of more features.
     loss : "logistic", "squared_hinge", or a loss of numbers as in `L1Regressor`; or "cox", or
         "cox_efron" with Efron's ties.
-    l1_ratio, penalty_factor, signs, fit_intercept, standardize, class_weight, tol, max_iter,
-    n_threads : as for `L1Classifier`; tol and max_iter hold at every C.
+    **parameters : l1_ratio, penalty_factor, signs, fit_intercept, standardize, class_weight, tol,
+        max_iter, n_threads, as for `L1Classifier`; tol and max_iter hold at every C.
 
     Returns
     -------
@@ -105,16 +98,7 @@ def l1_path(
     >>> path.support(path.at_most(5)).size <= 5
     True
     """
-    model = _model_of(loss, class_weight, fit_intercept)
-    model.set_params(
-        l1_ratio=l1_ratio,
-        penalty_factor=penalty_factor,
-        signs=signs,
-        standardize=standardize,
-        tol=tol,
-        max_iter=max_iter,
-        n_threads=n_threads,
-    )
+    model = _model_of(loss, parameters)
     values = validate.check_grid(Cs)
     if C_ratio is not None:
         validate.check_ratio("C_ratio", C_ratio)
@@ -147,9 +131,9 @@ def l1_path(
 
     solver = solve_path(
         problem, lambda smallest: grid(values, C_ratio, smallest, problem),
-        tol=float(tol), max_iter=int(max_iter), enough=enough,
+        tol=setting.tol, max_iter=setting.max_iter, enough=enough,
     )  # fmt: skip
-    solutions = run(solver, count, n_threads)
+    solutions = run(solver, count, model.n_threads)
     if not solutions:
         raise ValueError(UNRELATED)
     Cs = np.array([C for C, _ in solutions])
@@ -159,7 +143,7 @@ def l1_path(
     if not setting.solves(worst):
         warnings.warn(
             f"The path has a solution with a certified gap of {gap_of(worst):.2g} (asked: "
-            f"tol={tol:g}): {worst.status.value}. `dual_gap` has those of all. "
+            f"tol={setting.tol:g}): {worst.status.value}. `dual_gap` has those of all. "
             f"{l1_remedy(setting, worst)}",
             ConvergenceWarning,
             stacklevel=3,  # the decorator counts
@@ -167,14 +151,28 @@ def l1_path(
     return path_of(Cs, results, design.shape[1], n_scans, classes, model._score_loss, data.names)
 
 
-def _model_of(loss: Any, class_weight: Any, fit_intercept: Any) -> Any:
+# Parameters of the estimators at one C that a path has as well.
+SHARED = (
+    "l1_ratio", "penalty_factor", "signs", "fit_intercept", "standardize", "class_weight", "tol",
+    "max_iter", "n_threads",
+)  # fmt: skip
+
+
+def _model_of(loss: Any, parameters: Mapping[str, Any]) -> Any:
     """Return the estimator of a loss."""
+    unknown = sorted(set(parameters) - set(SHARED))
+    if unknown:
+        raise ValueError(
+            f"parameters of a path must be some of {', '.join(SHARED)}; got {', '.join(unknown)}."
+        )
+    given = dict(parameters)
     of_survival: dict[str, Any] = {"cox": "breslow", "cox_efron": "efron"}
     if isinstance(loss, str) or not hasattr(loss, "of_labels"):
         known = [*L1Classifier._losses, *L1Regressor._losses, *of_survival]
         validate.check_option("loss", loss, known)
     if getattr(loss, "of_labels", loss in L1Classifier._losses):
-        return L1Classifier(loss=loss, class_weight=class_weight, fit_intercept=fit_intercept)
+        return L1Classifier(loss=loss, **given)
+    class_weight = given.pop("class_weight", None)
     if class_weight is not None:
         raise ParameterError(
             "class_weight",
@@ -183,8 +181,8 @@ def _model_of(loss: Any, class_weight: Any, fit_intercept: Any) -> Any:
             "Use sample_weight.",
         )
     if loss not in of_survival:
-        return L1Regressor(loss=loss, fit_intercept=fit_intercept)
-    if not validate.check_flag("fit_intercept", fit_intercept):
+        return L1Regressor(loss=loss, **given)
+    if not validate.check_flag("fit_intercept", given.pop("fit_intercept", True)):
         raise ParameterError(
             "fit_intercept",
             Message(
@@ -193,4 +191,4 @@ def _model_of(loss: Any, class_weight: Any, fit_intercept: Any) -> Any:
                 ", which has no intercept: leave it out",
             ),
         )
-    return L1SurvivalAnalysis(ties=of_survival[loss])
+    return L1SurvivalAnalysis(ties=of_survival[loss], **given)

@@ -22,6 +22,7 @@ from ..core.types import Design, FloatArray, IndexArray, Smooth
 from ..data.gathered import gather
 from ..data.operations import Mixed, Whitened, Whitening, center_scale, dense
 from ..data.views import IN_MEMORY, Scaled, as_slice, feature_blocks
+from ..estimators.base import with_parameters
 from ..estimators.budget import BudgetRegressor
 from ..estimators.covariates import covariates_of
 from ..losses import LeastSquares, Logistic, adjusted
@@ -861,6 +862,7 @@ MOST_DUMMIES = 1000
 ROUNDS = 5  # of the covariance within blocks, beside the discoveries
 
 
+@with_parameters
 class FalseDiscoverySelector(SelectedColumns):
     """The features of a linear model, with a bound on the share of them that are false.
 
@@ -952,22 +954,12 @@ class FalseDiscoverySelector(SelectedColumns):
     array([0, 1, 2, 3, 4])
     """
 
-    def __init__(
-        self,
-        fdr: float = 0.1,
-        *,
-        covariates: Any = None,
-        n_experiments: int = 20,
-        n_dummies: int | None = None,
-        n_threads: int | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.fdr = fdr
-        self.covariates = covariates
-        self.n_experiments = n_experiments
-        self.n_dummies = n_dummies
-        self.n_threads = n_threads
-        self.random_state = random_state
+    fdr: float = field(default=0.1, kw_only=False)
+    covariates: Any = None
+    n_experiments: int = 20
+    n_dummies: int | None = None
+    n_threads: int | None = None
+    random_state: int | None = 0
 
     @one_blas_thread()
     def fit(self, X: Any, y: Any, groups: Any = None) -> FalseDiscoverySelector:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, Literal, cast
@@ -23,6 +23,7 @@ from ..core.types import Design, FloatArray, IndexArray
 from ..data import Rows
 from ..data.operations import dense, measured
 from ..data.views import filling_of
+from ..estimators.base import with_parameters
 from ..estimators.problem import Problem, Selector, TrainingData
 from ..estimators.wrapped import way_out, without_threshold
 from ..io.opening import as_design
@@ -618,6 +619,7 @@ class Halves:
             yield first, self.rows[first : first + count]
 
 
+@with_parameters
 class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[misc]
     """The features that most half-samples choose, with a bound on those chosen by chance.
 
@@ -700,24 +702,13 @@ class StabilitySelection(MetaEstimatorMixin, SelectedColumns):  # type: ignore[m
     (array([3, 5, 7]), 0.078)
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        n_pairs: int = 50,
-        *,
-        threshold: float | None = 0.75,
-        expected_low: float | None = None,
-        assume: Literal["none", "unimodal", "r-concave"] = "none",
-        screen: int | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_pairs = n_pairs
-        self.threshold = threshold
-        self.expected_low = expected_low
-        self.assume = assume
-        self.screen = screen
-        self.random_state = random_state
+    estimator: Any = field(kw_only=False)
+    n_pairs: int = field(default=50, kw_only=False)
+    threshold: float | None = 0.75
+    expected_low: float | None = None
+    assume: Literal["none", "unimodal", "r-concave"] = "none"
+    screen: int | None = None
+    random_state: int | None = 0
 
     @one_blas_thread()
     def fit(

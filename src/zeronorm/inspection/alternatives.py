@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..estimators.budget import BudgetSelection
 from ..estimators.problem import Problem, problem_of
 from ..solvers import Task, run, run_together
 from ..solvers.certify import Near, near_best
-from .certification import check_weight, estimator_for, names_of
+from .certification import check_weight, estimator_for, names_of, stated
 
 _SHOWN = 5  # features of each kind that a line names
 
@@ -122,11 +122,7 @@ def near_optimal(
     callback: Callable[[Progressed], None] | None = None,
     sample_weight: Any = None,
     offset: Any = None,
-    C: float | None = None,
-    fit_intercept: bool | None = None,
-    standardize: bool | None = None,
-    forced_features: Any = None,
-    n_threads: int | None = None,
+    **parameters: Any,
 ) -> NearOptimal | list[NearOptimal]:
     """Return every support of k features that is nearly as good as the best one.
 
@@ -153,8 +149,8 @@ def near_optimal(
         first support, "l0" where it is "auto". None: a `BudgetClassifier`, of survival times a
         `BudgetSurvivalAnalysis`.
     callback : called about twice a second with a `Progressed`.
-    C, fit_intercept, standardize, forced_features : in place of those of `problem`.
-    n_threads : threads of the scans, None for all.
+    **parameters : of `problem`, instead of those that it has: C, standardize, forced_features,
+        feature_groups, n_threads, ...
 
     Returns
     -------
@@ -180,14 +176,7 @@ def near_optimal(
     within = validate.check_not_negative("within", within)
     limit = validate.check_iterations("limit", limit)
     time_limit = validate.check_positive("time_limit", time_limit)
-    given = {
-        "C": C,
-        "fit_intercept": fit_intercept,
-        "standardize": standardize,
-        "forced_features": forced_features,
-    }
-    poser = _poser(problem, y, k, {name: one for name, one in given.items() if one is not None})
-    poser.set_params(n_threads=n_threads)
+    poser = _poser(problem, y, k, parameters)
     posed = problem_of(poser, X, y, sample_weight=sample_weight, offset=offset, sizes=(k,))
     charges = None if cost is None else check_cost(cost, posed.design.shape[1])
     first = posed.tasks[0]
@@ -196,7 +185,7 @@ def near_optimal(
         first.units.of(first.forced).size, groups=first.groups_of_features() is not None,
     )  # fmt: skip
     check_weight(posed.C)
-    found = _search(posed, within, limit, time_limit, callback, n_threads)
+    found = _search(posed, within, limit, time_limit, callback, poser.n_threads)
     results = [
         _record(task, near, within, limit, charges)
         for task, near in zip(posed.tasks, found, strict=True)
@@ -205,7 +194,7 @@ def near_optimal(
 
 
 def _poser(
-    problem: BudgetSelection | None, y: Any, k: int, given: dict[str, Any]
+    problem: BudgetSelection | None, y: Any, k: int, parameters: Mapping[str, Any]
 ) -> BudgetSelection:
     """Return the estimator that poses the problem of k features, or groups."""
     if problem is None:
@@ -218,7 +207,7 @@ def _poser(
             "must be a BudgetClassifier, a BudgetRegressor, a BudgetSurvivalAnalysis or None",
             f"{problem!r:.80}",
         )
-    poser.set_params(criterion=None, **given)
+    stated(poser.set_params(criterion=None), parameters)
     if poser.feature_groups is not None:
         poser.set_params(n_groups=k)
     elif poser.method == "auto":  # the better the first support, the fewer features are left

@@ -7,7 +7,7 @@ better support exists. `zeronorm.verification` recomputes all that from the data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -105,51 +105,59 @@ def estimator_for(model: Any, y: Any) -> Any:
     return BudgetRegressor if regresses else BudgetClassifier
 
 
-def poser_of(
-    model: Any,
-    problem: Any,
-    y: Any,
-    C: float | None,
-    fit_intercept: bool | None,
-    standardize: bool | None,
-    n_threads: int | None,
-) -> Any:
+def stated(estimator: Any, parameters: Mapping[str, Any]) -> Any:
+    """Return an estimator with other parameters, None for those that it has already.
+
+    Raises
+    ------
+    ValueError
+        Where it has no such parameter.
+    """
+    chosen = {name: value for name, value in parameters.items() if value is not None}
+    unknown = sorted(set(chosen) - set(estimator.get_params()))
+    if unknown:
+        raise ValueError(
+            f"parameters of the problem must be those of {type(estimator).__name__}, such as C, "
+            f"standardize, covariates and n_threads; got {', '.join(unknown)}."
+        )
+    return estimator.set_params(**chosen)
+
+
+def poser_of(model: Any, y: Any, problem: Any, parameters: Mapping[str, Any]) -> Any:
     """Return the estimator that poses the problem of a model, not fitted."""
-    options = {"C": C, "fit_intercept": fit_intercept, "standardize": standardize}
-    chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    chosen["n_threads"] = n_threads
-    stated = model if problem is None else problem
-    own = has_budget(stated)
-    if own and C is None and not isinstance(stated.C, Real) and hasattr(stated, "C_"):
-        chosen["C"] = stated.C_  # its own folds have chosen it
-    if problem is not None and not own:
+    if problem is not None and not has_budget(problem):
         raise TypeError(
             "problem must be an estimator of this package with a budget, as BudgetRegressor(); got "
             f"{problem!r:.80}."
         )
-    poser = clone(stated).set_params(**chosen) if own else estimator_for(model, y)(**chosen)
-    if not own and isinstance(poser, BudgetClassifier) and len(supports_of(model)) > 1:
-        poser.set_params(multi_class="ovr")  # a support for each class
-    return poser
+    given = model if problem is None else problem
+    if not has_budget(given):
+        poser = stated(estimator_for(model, y)(), parameters)
+        if isinstance(poser, BudgetClassifier) and len(supports_of(model)) > 1:
+            poser.set_params(multi_class="ovr")  # a support for each class
+        return poser
+    own = {}
+    if not isinstance(given.C, Real) and hasattr(given, "C_"):
+        own = {"C": given.C_}  # its own folds have chosen it
+    return stated(clone(given).set_params(**own), parameters)
 
 
 def pose(
     model: Any,
-    problem: Any,
     X: Any,
     y: Any,
+    *,
+    problem: Any,
+    parameters: Mapping[str, Any],
     sample_weight: Any,
     offset: Any,
-    C: float | None,
-    fit_intercept: bool | None,
-    standardize: bool | None,
-    n_threads: int | None,
-    feature_groups: Any,
     max_abs_coef: float | None = None,
 ) -> list[SupportProblem]:
-    """Return the binary problems of a model, on its selection scaling."""
+    """Return the binary problems of a model, on its selection scaling: as of `certify`."""
+    parameters = dict(parameters)
+    feature_groups = parameters.pop("feature_groups", None)
     supports = supports_of(model)
-    poser = poser_of(model, problem, y, C, fit_intercept, standardize, n_threads)
+    poser = poser_of(model, y, problem, parameters)
     # The support is known, and so is its size.
     sizes = (supports[0].size,)
     whole = problem_of(poser, X, y, sample_weight=sample_weight, offset=offset, sizes=sizes)
@@ -286,14 +294,10 @@ def certify(
     y: Any,
     *,
     problem: Any = None,
-    feature_groups: Any = None,
     sample_weight: Any = None,
     offset: Any = None,
-    C: float | None = None,
-    fit_intercept: bool | None = None,
-    standardize: bool | None = None,
     max_abs_coef: float | None = None,
-    n_threads: int | None = None,
+    **parameters: Any,
 ) -> Certificate | list[Certificate]:
     """Return how far the support of a model can be from the best one of its size.
 
@@ -310,13 +314,9 @@ def certify(
         `get_support()`), or the support itself: indices of features, or a mask of all.
     X, y, sample_weight, offset : the data, as for `fit`; X may be anything that `fit` takes.
     problem : an estimator with a budget, which need not be fitted, whose parameters say what the
-        support is certified for: its loss, C, class weights, covariates, forced features. None: as
-        in the model, if it is one of this package with a budget, else classes, or survival times.
-    feature_groups : of the columns, as for `BudgetClassifier`: the support is then certified as
-        one of so many groups as it has features of. None: as in the model.
-    C, fit_intercept, standardize : the problem. None: as in `problem`, else as in the model, if it
-        is one of this package with a budget (then its class weights, forced features and loss count
-        too), else C = 0.1, with intercept, on standardised columns.
+        support is certified for: its loss, C, class weights, covariates, forced features. None:
+        the model, if it is one of this package with a budget, else an estimator with C = 0.1, an
+        intercept and standardised columns, of classes, numbers or survival times.
     max_abs_coef : bound only models whose coefficients are at most so large, on the scaling of the
         problem (those of standardised columns by default). What is said then is that no such model
         has an objective below the bound, and a tighter one where C is large: a bound of models
@@ -324,7 +324,9 @@ def certify(
         a bound that follows from the data alone tightens nothing. The model's own coefficients may
         be larger. Of groups and of several outputs every coefficient is bounded by itself, and less
         is gained, as relaxations are solved without the bounds.
-    n_threads : threads of the scans, None for all.
+    **parameters : of `problem`, instead of those that it has: C, fit_intercept, standardize,
+        covariates, n_threads, ... With feature_groups the support is certified as one of so many
+        groups as it has features of.
 
     Returns
     -------
@@ -346,20 +348,10 @@ def certify(
     True
     """
     posed = pose(
-        model,
-        problem,
-        X,
-        y,
-        sample_weight,
-        offset,
-        C,
-        fit_intercept,
-        standardize,
-        n_threads,
-        feature_groups,
-        max_abs_coef,
-    )
-    proofs = _run(posed, n_threads, Goal(None, np.inf))
+        model, X, y, problem=problem, parameters=parameters, sample_weight=sample_weight,
+        offset=offset, max_abs_coef=max_abs_coef,
+    )  # fmt: skip
+    proofs = _run(posed, parameters.get("n_threads"), Goal(None, np.inf))
     certificates = [proof.certificate for proof in proofs]
     return certificates[0] if len(certificates) == 1 else certificates
 
@@ -370,7 +362,6 @@ def prove(
     y: Any,
     *,
     problem: Any = None,
-    feature_groups: Any = None,
     gap: float = 0.01,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
@@ -378,11 +369,8 @@ def prove(
     callback: Callable[[Progressed], None] | None = None,
     sample_weight: Any = None,
     offset: Any = None,
-    C: float | None = None,
-    fit_intercept: bool | None = None,
-    standardize: bool | None = None,
     max_abs_coef: float | None = None,
-    n_threads: int | None = None,
+    **parameters: Any,
 ) -> Proof | list[Proof]:
     """Prove by branch and bound that no support of this size is better, up to a relative gap.
 
@@ -392,8 +380,7 @@ def prove(
 
     Parameters
     ----------
-    model, X, y, problem, feature_groups, sample_weight, offset, C, fit_intercept, standardize,
-    max_abs_coef, n_threads
+    model, X, y, problem, sample_weight, offset, max_abs_coef, **parameters
         As in `certify`.
     gap : the wanted (objective - bound) / objective; 0 for a proof that no better support exists.
     time_limit : seconds, for each class.
@@ -425,26 +412,22 @@ def prove(
     validate.check_positive("time_limit", time_limit)
     validate.check_count("max_nodes", max_nodes)
     posed = pose(
-        model,
-        problem,
-        X,
-        y,
-        sample_weight,
-        offset,
-        C,
-        fit_intercept,
-        standardize,
-        n_threads,
-        feature_groups,
-        max_abs_coef,
-    )
+        model, X, y, problem=problem, parameters=parameters, sample_weight=sample_weight,
+        offset=offset, max_abs_coef=max_abs_coef,
+    )  # fmt: skip
     trees: list[Tree | None] = [None] * len(posed)
     if resume is not None:
         earlier = [resume] if isinstance(resume, Proof) else list(resume)
         if not all(isinstance(proof, Proof) for proof in earlier):
             raise TypeError(f"resume must be what `prove` returned; got {resume!r:.50}.")
         posed, trees = _resumed(posed, earlier)
-    proofs = _run(posed, n_threads, Goal(float(gap), float(time_limit), max_nodes), trees, callback)
+    proofs = _run(
+        posed,
+        parameters.get("n_threads"),
+        Goal(float(gap), float(time_limit), max_nodes),
+        trees,
+        callback,
+    )
     return proofs[0] if len(proofs) == 1 else proofs
 
 

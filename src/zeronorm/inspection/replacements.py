@@ -261,17 +261,13 @@ def substitutes(
     within: float = 0.01,
     max_fits: int = 20_000,
     problem: Any = None,
-    feature_groups: Any = None,
     sample_weight: Any = None,
     offset: Any = None,
-    C: float | None = None,
-    fit_intercept: bool | None = None,
-    standardize: bool | None = None,
-    n_threads: int | None = None,
     cv: int | BaseCrossValidator | Iterable[Any] | None = None,
     groups: Any = None,
     scoring: str | Callable[..., float] | None = None,
     random_state: int | None = 0,
+    **parameters: Any,
 ) -> list[Substitutes] | list[list[Substitutes]]:
     """Return for each feature of a model the best ones that could take its place, and their costs.
 
@@ -283,8 +279,7 @@ def substitutes(
 
     Parameters
     ----------
-    model, X, y, problem, feature_groups, sample_weight, offset, C, fit_intercept, standardize
-    n_threads
+    model, X, y, problem, sample_weight, offset, **parameters
         As in `certify`.
     n : so many substitutes of each feature at least (where there are any), with leave-one-out
         losses.
@@ -320,8 +315,8 @@ def substitutes(
     n = validate.check_iterations("n", n)
     within = validate.check_not_negative("within", within)
     max_fits = validate.check_iterations("max_fits", max_fits)
-    stated = model if problem is None else problem
-    if isinstance(stated, BudgetSelection) and stated._plan().counts == "both":
+    given = model if problem is None else problem
+    if isinstance(given, BudgetSelection) and given._plan().counts == "both":
         raise ParameterError(
             "model",
             "must be of features, or of whole groups: one of features in few groups has no "
@@ -330,25 +325,17 @@ def substitutes(
             "Pass its support_ for those of each feature.",
         )
     posed = pose(
-        model,
-        problem,
-        X,
-        y,
-        sample_weight,
-        offset,
-        C,
-        fit_intercept,
-        standardize,
-        n_threads,
-        feature_groups,
-    )
+        model, X, y, problem=problem, parameters=parameters, sample_weight=sample_weight,
+        offset=offset,
+    )  # fmt: skip
+    feature_groups = parameters.pop("feature_groups", None)
     validation = None
     if cv is not None:  # what is wrong with the folds is told before the search
-        poser = poser_of(model, problem, y, C, fit_intercept, standardize, n_threads)
+        poser = poser_of(model, y, problem, parameters)
         judge, data = prepared(poser, X, y, sample_weight, None, scoring, offset, groups)
         validation = Validation.pose(judge, data, cv, None, random_state)
     solvers = [replacements(one.task, one.support, n, within, max_fits, C=one.C) for one in posed]
-    found = run_together(solvers, n_threads=n_threads)
+    found = run_together(solvers, n_threads=parameters.get("n_threads"))
     results = [
         [_record(one.task, replaced, value, loo, within) for replaced in each]
         for one, (value, loo, each) in zip(posed, found, strict=True)

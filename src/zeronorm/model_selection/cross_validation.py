@@ -98,18 +98,17 @@ def fold_models(
     y: Any,
     *,
     cv: Any,
-    sample_weight: Any = None,
-    measure: Any = None,
-    scoring: Any = None,
-    offset: Any = None,
-    groups: Any = None,
     pos_label: Any = None,
     random_state: int | None = 0,
     checkpoint: PathLike | None = None,
     callback: Callable[[Progress], None] | None = None,
+    **scored: Any,
 ) -> tuple[Validation, list[list[Path]]]:
-    """Return a cross-validation, and the models of every fold: as of `cross_validate`."""
-    judge, data = prepared(estimator, X, y, sample_weight, measure, scoring, offset, groups)
+    """Return a cross-validation, and the models of every fold: as of `cross_validate`.
+
+    scored : options of `prepared`.
+    """
+    judge, data = prepared(estimator, X, y, **scored)
     with recorded(judge.estimator.checkpoint if checkpoint is None else checkpoint):
         posed = Validation.pose(judge, data, cv, pos_label, random_state)
         return posed, posed.folded.run(callback)
@@ -126,11 +125,11 @@ def prepared(
     estimator: Any,
     X: Any,
     y: Any,
-    sample_weight: Any,
-    measure: str | Measure | None,
-    scoring: str | Callable[..., float] | None,
-    offset: Any,
-    groups: Any,
+    sample_weight: Any = None,
+    measure: str | Measure | None = None,
+    scoring: str | Callable[..., float] | None = None,
+    offset: Any = None,
+    groups: Any = None,
 ) -> tuple[Judge, TrainingData]:
     """Return what scores, and the data, checked: as of `cross_validate`.
 

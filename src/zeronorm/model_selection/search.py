@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..core.errors import ParameterError
 from ..core.files import PathLike
 from ..core.parallel import one_blas_thread
 from ..core.types import FloatArray, IndexArray
-from ..estimators.base import NestedParameters
+from ..estimators.base import NestedParameters, with_parameters
 from ..estimators.folds import RULES, named_fold, repeats_of
 from ..estimators.held_out import CrossValidation, Validation, standard_error
 from ..estimators.problem import Selector
@@ -45,6 +45,7 @@ def given_offset(offset: Any) -> dict[str, Any]:
     return {} if offset is None else {"offset": offset}
 
 
+@with_parameters
 class BudgetCV(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type: ignore[misc]
     """A model whose number of features, or of groups, is chosen by cross-validation.
 
@@ -107,28 +108,14 @@ class BudgetCV(MetaEstimatorMixin, SelectorMixin, NestedParameters):  # type: ig
     (3, array([3, 5, 7]))
     """
 
-    best_estimator_: Any
-
-    def __init__(
-        self,
-        estimator: Any,
-        n_features: str | Sequence[int] | None = "auto",
-        n_groups: str | int | Sequence[int] | None = None,
-        *,
-        cv: Any = 5,
-        scoring: Any = None,
-        measure: str | Measure | None = None,
-        rule: Literal["1se", "best"] = "1se",
-        random_state: int | None = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.n_features = n_features
-        self.n_groups = n_groups
-        self.cv = cv
-        self.scoring = scoring
-        self.measure = measure
-        self.rule = rule
-        self.random_state = random_state
+    estimator: Any = field(kw_only=False)
+    n_features: str | Sequence[int] | None = field(default="auto", kw_only=False)
+    n_groups: str | int | Sequence[int] | None = field(default=None, kw_only=False)
+    cv: Any = 5
+    scoring: Any = None
+    measure: str | Measure | None = None
+    rule: Literal["1se", "best"] = "1se"
+    random_state: int | None = 0
 
     @one_blas_thread()
     def fit(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import Message, Parameter, ParameterError
 from ..core.messages import span
 from ..core.types import IndexArray
+from ..core.validation import check_iterations
 from ..datasets import Float32Array
 
 
@@ -50,9 +48,9 @@ def make_paper_synthetic(
     ValueError
         If a size is out of range.
     """
-    n_samples = _size("n_samples", n_samples)
-    n_features = _size("n_features", n_features)
-    n_informative = _size("n_informative", n_informative)
+    n_samples = check_iterations("n_samples", n_samples)
+    n_features = check_iterations("n_features", n_features)
+    n_informative = check_iterations("n_informative", n_informative)
     if n_informative > n_features:
         raise ParameterError(
             "n_informative",
@@ -67,14 +65,3 @@ def make_paper_synthetic(
     w = generator.normal(0.0, w_std, n_informative)
     y = np.where(X[:, support].astype(np.float64) @ w >= 0, 1, -1)
     return X, y, support
-
-
-def _size(name: str, value: Any) -> int:
-    """Return a positive int."""
-    try:
-        size = operator.index(value)
-    except TypeError:
-        raise ParameterError(name, "must be an integer", f"{value!r}") from None
-    if size < 1:
-        raise ParameterError(name, "must be at least 1", f"{size}")
-    return size
