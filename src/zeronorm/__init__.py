@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .estimators.memory import estimate_memory
     from .inspection.certification import certify, prove
     from .io.genotypes import read_plink
+    from .io.input import read_table
     from .io.opening import from_dask
     from .io.store import write_store
     from .model_selection.cross_validation import cross_validate, permutation_test
@@ -66,6 +67,7 @@ _HOMES = {
     "estimate_memory": "estimators.memory",
     "Interactions": "data",
     "read_plink": "io.genotypes",
+    "read_table": "io.input",
     "write_store": "io.store",
     "cross_validate": "model_selection",
     "permutation_test": "model_selection",
@@ -103,6 +105,7 @@ __all__ = [
     "prove",
     "published",
     "read_plink",
+    "read_table",
     "report",
     "survival_target",
     "verify",

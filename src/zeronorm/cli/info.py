@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..core.parallel import allowed_cores
-from ..io.input import is_demo, is_genotypes, read
+from ..io.input import is_demo, is_genotypes, read_table
 from ..reporting.warnings import RepeatedNames
 from .files import check_folder, is_data, refuse_overwriting
 from .messages import print_json, readers_may_leave, standard_output
@@ -196,7 +196,7 @@ def _as_it_stands(options: InfoOptions, path: str) -> Table:
     from ..io.table import TableRequest
 
     if is_genotypes(path) or is_demo(path):
-        return read(
+        return read_table(
             path, None, layer=options.layer, encoding=options.encoding, decimal=options.decimal
         )
     request = TableRequest(

@@ -18,7 +18,7 @@ from ..io.input import (
     is_genotypes,
     lasting,
     listed,
-    read,
+    read_table,
     refuse_unasked,
 )
 from ..io.joins import across_hint, features_in_rows
@@ -326,8 +326,9 @@ def _blocks(
 
     data, target = options.data, options.target
     if is_genotypes(data) or is_demo(data) or options.samples or options.transpose:
-        table = read(
-            data, target, options.id, like, need_labels, columns, samples=options.samples or (),
+        table = read_table(
+            data, target, id=options.id, like=like, need_labels=need_labels, columns=columns,
+            samples=options.samples or (),
             layer=options.layer, where=options.where, encoding=options.encoding,
             by_position=options.by_position, transpose=options.transpose, na=options.na,
             decimal=options.decimal,

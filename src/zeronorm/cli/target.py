@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt, Leaked, remedy, show
-from ..io.input import Response, listed, read
+from ..io.input import Response, listed, read_table
 from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels
 from .options import ColumnsOptions, DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 
@@ -44,7 +44,6 @@ def read_response(
     like: Layout | None = None,
 ) -> tuple[Table, Response]:
     """Return the data, and the target that they must have; of numbers not only one."""
-    from ..io.meaning import notes_of_roles
     from ..io.read import WITH_COLUMNS
 
     survival = task == "survival"
@@ -53,19 +52,18 @@ def read_response(
 
     def read_without(*names: str) -> Table:
         dropped.extend(names)
-        return read(
-            options.data, options.target, options.id, like, not survival, columns, dropped,
-            options.samples or (), _covariates_of(options), force,
-            getattr(options, "threads", None), options.layer, options.where,
-            getattr(options, "missing", None), options.encoding, options.decimal,
-            options.by_position, options.transpose, getattr(options, "intercept", True),
-            options.na, options.dates,
+        return read_table(
+            options.data, options.target, samples=options.samples or (), id=options.id, like=like,
+            need_labels=not survival, columns=columns, drop=dropped, where=options.where,
+            missing=getattr(options, "missing", None), na=options.na, dates=options.dates,
+            decimal=options.decimal, encoding=options.encoding, layer=options.layer,
+            covariates=_covariates_of(options), force=force, by_position=options.by_position,
+            transpose=options.transpose, intercept=getattr(options, "intercept", True),
+            threads=getattr(options, "threads", None),
         )  # fmt: skip
 
     table = read_without()
-    notes: list[str] = []
     if like is None:
-        notes = notes_of_roles(table)
         kept = [*(getattr(options, "keep", None) or ()), *_covariates_of(options), *force]
         again = read_without if table.form in WITH_COLUMNS and options.data != "-" else None
         table = _without_row_numbers(table, kept, table.n_before, again)
@@ -94,7 +92,7 @@ def read_response(
             _check_range(response.task, column, getattr(options, "loss", None), options.data)
     repeated = RepeatedNames()
     repeated.take(table)
-    notes = [*table.notes, *notes, *repeated.notes(), *alike_labels(response)]
+    notes = [*table.notes, *repeated.notes(), *alike_labels(response)]
     return replace(table, notes=tuple(notes)), replace(response, groups=_groups_of(table))
 
 

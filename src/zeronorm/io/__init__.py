@@ -15,8 +15,9 @@ from ..core.files import FileError
 if TYPE_CHECKING:
     from .genotypes import read_plink
     from .groups import read_costs, read_groups
+    from .input import read_table
     from .opening import as_design
-    from .read import read_blocks, read_frame, read_table
+    from .read import read_blocks, read_frame
     from .store import BlockError, check_store, write_store
     from .svmlight import svmlight_blocks
     from .table import Layout, Table, Where
@@ -29,7 +30,7 @@ _HOMES = {
     "read_groups": "groups",
     "as_design": "opening",
     "read_blocks": "read",
-    "read_table": "read",
+    "read_table": "input",
     "BlockError": "store",
     "check_store": "store",
     "write_store": "store",
