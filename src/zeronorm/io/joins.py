@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.messages import counted, remedy, some
+from ..core.messages import counted, option, remedy, some
 from .samples import (
     OWN,
     KnownSamples,
@@ -570,16 +570,15 @@ def features_in_rows(
 
 def check_across(samples: Sequence[str], others: Mapping[str, object]) -> None:
     """Refuse what cannot be with --transpose. others : the values of options."""
+    own, table = option("--transpose"), option("--samples")
     shown = "shows by itself that features are in the rows"
     if samples:
-        raise ValueError(
-            f"--transpose cannot be with --samples, which {shown}; leave out --transpose."
-        )
-    for option, value in others.items():
+        raise ValueError(f"{own} cannot be with {table}, which {shown}; leave out {own}.")
+    for name, value in others.items():
         if value:
             raise ValueError(
-                f"--transpose cannot be with {option}; put what is known of the samples into a "
-                f"table of --samples, which {shown}, and leave out --transpose."
+                f"{own} cannot be with {option(name)}; put what is known of the samples into a "
+                f"table of {table}, which {shown}, and leave out {own}."
             )
 
 
