@@ -664,7 +664,7 @@ def test_tables_of_samples_are_joined_in_python(tmp_path):
     (tmp_path / "n.csv").write_text(new)
     again = read_table(tmp_path / "n.csv", like=table, samples=[tmp_path / "p.tsv"])
     np.testing.assert_array_equal(again.X[:, :3], X[:, [1, 0, 2]])
-    with pytest.raises(ValueError, match="^transpose cannot be with samples, which"):
+    with pytest.raises(ValueError, match=r"^transpose cannot be with samples, which"):
         read_table(tmp_path / "g.csv", "ill", transpose=True, **given)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .io.input import read_table
     from .io.opening import from_dask
     from .io.store import write_store
+    from .io.table import Dataset
     from .model_selection.cross_validation import cross_validate, permutation_test
     from .model_selection.search import BudgetCV
     from .reporting.create import report
@@ -63,6 +64,7 @@ _HOMES = {
     "Bags": "data.bags",
     "BudgetCV": "model_selection",
     "Checkpoint": "solvers.checkpoint",
+    "Dataset": "io.table",
     "Groups": "core.groups",
     "estimate_memory": "estimators.memory",
     "Interactions": "data",
@@ -83,6 +85,7 @@ __all__ = [
     "BudgetRegressor",
     "BudgetSurvivalAnalysis",
     "Checkpoint",
+    "Dataset",
     "Groups",
     "Interactions",
     "L1Classifier",

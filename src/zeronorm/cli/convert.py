@@ -14,7 +14,7 @@ from .messages import print_json, watched
 from .options import ConvertOptions, takes
 
 if TYPE_CHECKING:
-    from ..io.table import Table
+    from ..io.table import Dataset
 
 _MOST_MEGABYTES = 1e12
 
@@ -72,7 +72,7 @@ def _kept(options: ConvertOptions) -> list[str]:
     return [name.strip() for name in options.keep.split(",")] if options.keep else []
 
 
-def _read(options: ConvertOptions) -> Table:
+def _read(options: ConvertOptions) -> Dataset:
     """Return data with their samples in rows, and what tables say of these; in memory."""
     kept, target = _kept(options), options.target
     if options.transpose:

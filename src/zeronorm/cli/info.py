@@ -17,7 +17,7 @@ from .messages import print_json, readers_may_leave, standard_output
 from .options import InfoOptions, takes
 
 if TYPE_CHECKING:
-    from ..io.table import Table
+    from ..io.table import Dataset
 
 
 _OF_ONE_FORMAT = ("table", "key")  # of one format each
@@ -190,7 +190,7 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
     }
 
 
-def _as_it_stands(options: InfoOptions, path: str) -> Table:
+def _as_it_stands(options: InfoOptions, path: str) -> Dataset:
     """Return data of which nothing is said: text and empty cells are not coded."""
     from ..io.read import read_request
     from ..io.table import TableRequest

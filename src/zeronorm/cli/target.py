@@ -13,7 +13,7 @@ from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels
 from .options import ColumnsOptions, DiscoverOptions, PathOptions, SelectOptions, VerifyOptions
 
 if TYPE_CHECKING:
-    from ..io.table import Layout, Table
+    from ..io.table import Dataset, Layout
 
 
 _EVENTS = {"1": True, "0": False, "true": True, "false": False}
@@ -42,7 +42,7 @@ def read_response(
     options: SelectOptions | VerifyOptions | PathOptions | DiscoverOptions,
     task: str,
     like: Layout | None = None,
-) -> tuple[Table, Response]:
+) -> tuple[Dataset, Response]:
     """Return the data, and the target that they must have; of numbers not only one."""
     from ..io.read import WITH_COLUMNS
 
@@ -50,7 +50,7 @@ def read_response(
     columns = columns_of(options)
     dropped, force = [*(options.drop or ())], getattr(options, "force", None) or ()
 
-    def read_without(*names: str) -> Table:
+    def read_without(*names: str) -> Dataset:
         dropped.extend(names)
         return read_table(
             options.data, options.target, samples=options.samples or (), id=options.id, like=like,
@@ -102,7 +102,7 @@ def _covariates_of(options: Any) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
-def _targets_of(table: Table, y: Any) -> list[tuple[str, Any]]:
+def _targets_of(table: Dataset, y: Any) -> list[tuple[str, Any]]:
     """Return the columns of a target, each with what messages call it."""
     from ..core.files import quote
 
@@ -128,7 +128,7 @@ def _check_range(task: str, y: Any, loss: str | None, data: str) -> None:
 
 
 def response_of(
-    table: Table,
+    table: Dataset,
     task: str,
     data: str,
     columns: Mapping[str, str],
@@ -324,7 +324,7 @@ def _numbers(values: Any, name: str, data: str) -> Any:
     return values.astype(np.float64)
 
 
-def offset_of(table: Table, data: str) -> Any:
+def offset_of(table: Dataset, data: str) -> Any:
     """Return the offset that a table has, as such or as an exposure; None without."""
     import numpy as np
 
@@ -347,7 +347,7 @@ def offset_of(table: Table, data: str) -> Any:
     return None
 
 
-def _survival(table: Table, data: str, columns: Mapping[str, str]) -> Any:
+def _survival(table: Dataset, data: str, columns: Mapping[str, str]) -> Any:
     """Return events, times and maybe strata, as a structured array. columns : as of `columns_of`.
 
     Dates become days since those of `time_from`.
@@ -388,7 +388,7 @@ def _survival(table: Table, data: str, columns: Mapping[str, str]) -> Any:
     return y
 
 
-def _times(table: Table, data: str, dates: str | None) -> dict[str, Any]:
+def _times(table: Dataset, data: str, dates: str | None) -> dict[str, Any]:
     """Return the times and starts as numbers: of dates the days since those of `time_from`.
 
     dates : how they are written, one of `ORDERS`; None: as all of them together say.
@@ -418,7 +418,7 @@ def _times(table: Table, data: str, dates: str | None) -> dict[str, Any]:
     }
 
 
-def _order_of_times(table: Table, data: str, dates: str | None) -> str:
+def _order_of_times(table: Dataset, data: str, dates: str | None) -> str:
     """Return how the dates of survival times are written; refuse what is none. dates : as above."""
     from ..core.files import quote
     from ..io.meaning import Unclear, date_of, order_of
@@ -480,8 +480,11 @@ _SHOWN = 40
 
 
 def _without_row_numbers(
-    table: Table, kept: Collection[str], n_rows: int | None, again: Callable[[str], Table] | None
-) -> Table:
+    table: Dataset,
+    kept: Collection[str],
+    n_rows: int | None,
+    again: Callable[[str], Dataset] | None,
+) -> Dataset:
     """Return a table without the columns that number its rows, with notes that say so.
 
     Numbers from 0 or 1 in the order of the rows are left out; where rows were left out, numbers of
@@ -574,7 +577,7 @@ def _numbering(column: Any, n_rows: int | None) -> tuple[bool, str] | None:
     return None
 
 
-def _without(table: Table, place: int) -> Table:
+def _without(table: Dataset, place: int) -> Dataset:
     """Return a table without one of its features."""
     import numpy as np
 
@@ -593,7 +596,7 @@ def _without(table: Table, place: int) -> Table:
     return replace(table, X=X, feature_names=names, descriptions=told)
 
 
-def _groups_of(table: Table) -> Any:
+def _groups_of(table: Dataset) -> Any:
     """Return the number of the group of every sample, (n,); None where each is by itself.
 
     Without --cv-groups samples of one name are a group: others of a sample that is held out would

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .read import read_blocks, read_frame
     from .store import BlockError, check_store, write_store
     from .svmlight import svmlight_blocks
-    from .table import Layout, Table, Where
+    from .table import Dataset, Layout, Where
 
 # Names are imported on use: the command starts at once, and a verifier has no kernels.
 _HOMES = {
@@ -36,15 +36,15 @@ _HOMES = {
     "write_store": "store",
     "svmlight_blocks": "svmlight",
     "Layout": "table",
-    "Table": "table",
+    "Dataset": "table",
     "Where": "table",
 }
 
 __all__ = [
     "BlockError",
+    "Dataset",
     "FileError",
     "Layout",
-    "Table",
     "Where",
     "as_design",
     "check_store",

@@ -30,7 +30,7 @@ from ..data.views import Filled, Rows
 from .arrays import as_labels, read_labels
 from .encoding import notes_of, with_fills
 from .source import Source, Stream, check_path, is_label_file, of_loom
-from .table import Layout, Table, TableRequest, is_missing, places_of_features, unique_names
+from .table import Dataset, Layout, TableRequest, is_missing, places_of_features, unique_names
 
 
 class CellMatrix(Protocol):
@@ -138,7 +138,7 @@ def open_annotated(path: str, layer: str | None = None) -> Annotated | Datasets:
         return (Datasets if is_array else Annotated)(file, path, layer)
 
 
-def read_hdf5(source: Source, stream: Stream, request: TableRequest) -> Table:
+def read_hdf5(source: Source, stream: Stream, request: TableRequest) -> Dataset:
     """Read an HDF5 file."""
     if source.compression is not None:
         raise FileError(f"{source}: a compressed HDF5 file has to be unpacked first.")
@@ -150,7 +150,7 @@ def read_hdf5(source: Source, stream: Stream, request: TableRequest) -> Table:
         return table_from(source, cells, request)
 
 
-def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Table:
+def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Dataset:
     """Return the table of an opened file, or of a store."""
     like, known = request.like, cells.columns
     n_rows = cells.n_samples
@@ -178,7 +178,7 @@ def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Table:
         places = places_of_features(source, like.names, names)
         X, descriptions = X.gather(np.array(places, np.int64)), None
         names = list(like.names)
-    return Table(
+    return Dataset(
         X, y, names, name, cells.samples, descriptions, notes=cells.notes,
         columns=columns, column_names=column_names, known=known, layers=cells.layers,
         by_position=tuple(role for role, own in asked.items() if _is_file(cells, own)),
@@ -667,7 +667,7 @@ class _Stored(_Kept):
         """The matrix, which knows what has names."""
         return self._design
 
-    def coded(self, table: Table) -> Table:
+    def coded(self, table: Dataset) -> Dataset:
         """Return a table with what is known of the columns that its features came from."""
         records, path = self._design.codings, self._path
         if not records:
@@ -696,7 +696,7 @@ class _Stored(_Kept):
         return replace(table, codings=codings, filled=filled, notes=(*table.notes, *notes))
 
 
-def read_stored(path: Path, request: TableRequest) -> Table:
+def read_stored(path: Path, request: TableRequest) -> Dataset:
     """Read a store."""
     try:
         stored = _Stored(path, request.like)

@@ -21,14 +21,14 @@ from .samples import SampleFile
 
 if TYPE_CHECKING:
     from ..core.groups import Groups
-    from .table import Layout, Table, TableRequest
+    from .table import Dataset, Layout, TableRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
     """The data of a selection."""
 
-    table: Table
+    table: Dataset
     response: Response
     groups: Groups | None
 
@@ -86,7 +86,7 @@ def read_table(
     *,
     samples: Sequence[PathLike] = (),
     id: str | None = None,
-    like: Layout | Table | None = None,
+    like: Layout | Dataset | None = None,
     need_labels: bool = False,
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
@@ -103,7 +103,7 @@ def read_table(
     transpose: bool = False,
     intercept: bool = True,
     threads: int | None = None,
-) -> Table:
+) -> Dataset:
     r"""Read samples from a file, with what tables say of them: all that the command reads.
 
     ==================================== =======================================================
@@ -141,7 +141,7 @@ def read_table(
         columns; an .npz file may have their names in "target_names".
     id : str or None
         The names of the samples: name or index of a column of CSV or Parquet, which is no feature.
-    like : Table, Layout or None
+    like : Dataset, Layout or None
         Read as other data were, or as the training data of a model (its `layout`): with the same
         first index, and of a file with names only the features that it needs, wherever they stand.
     samples : list of path-like
@@ -153,7 +153,7 @@ def read_table(
         Refuse CSV and Parquet whose target is not known, before any value is read.
     columns : dict of str, or None
         What else is no feature, by what it is, as {"time": "days", "event": "died"}: columns or
-        arrays (as for `target`), or files of their own. `Table.columns` has their values.
+        arrays (as for `target`), or files of their own. `Dataset.columns` has their values.
     drop : list of str
         Columns of CSV or Parquet that are no features, by name or index: they are not read.
     layer : str or None
@@ -199,7 +199,7 @@ def read_table(
 
     Returns
     -------
-    Table
+    Dataset
         X is not searched for NaN in .npy and .npz files (the first scan of a fit does it).
 
     Raises
@@ -221,10 +221,10 @@ def read_table(
     >>> [data.feature_names[j] for j in model.support_]
     ['g1']
     """
-    from .table import Layout, Table, TableRequest, Where, absent, check_dates
+    from .table import Dataset, Layout, TableRequest, Where, absent, check_dates
 
     data, tables = str(path), [*map(str, samples)]
-    if isinstance(like, Table):
+    if isinstance(like, Dataset):
         like = like.layout
     check_missing(missing)
     check_dates(dates, option("--dates"))
@@ -271,7 +271,7 @@ def read_table(
         joined = [name for file in files for name in file.header]
         own_where, of_samples = (None, None) if where is None else Where(where).parted(joined)
 
-        def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
+        def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Dataset:
             rows = None if own_where is None else Where(own_where.text, own_where.condition)
             own = id or of_id
             request = TableRequest(
@@ -307,7 +307,7 @@ def read_table(
     return _with_roles(table, like, na)
 
 
-def _with_roles(table: Table, like: Layout | None, na: str | None) -> Table:
+def _with_roles(table: Dataset, like: Layout | None, na: str | None) -> Dataset:
     """Return a table with notes about what is no feature, and what it was read by."""
     from .meaning import notes_of_roles
 
@@ -331,7 +331,7 @@ def _target_of(
 
 def _own_part(
     data: str, name: str | None, request: TableRequest, joined: Sequence[str], is_new: bool
-) -> Table:
+) -> Dataset:
     """Return the data beside which tables of the samples stand, with what became of the rows.
 
     name : of the data in messages, if another. joined : the columns of these tables.
@@ -378,10 +378,9 @@ _NOT_DEMO = {
 }
 
 
-def _demo(given: Mapping[str, Any]) -> Table:
+def _demo(given: Mapping[str, Any]) -> Dataset:
     """Return the built-in data, of which options have nothing to say."""
     from ..datasets import load_demo
-    from .table import Table
 
     for name, value in given.items():
         if value:
@@ -389,10 +388,7 @@ def _demo(given: Mapping[str, Any]) -> Table:
             one = value if isinstance(value, str | bool) else value[0]
             shown = "" if one is True else f" {one!r}"
             raise ValueError(f"demo has {what}; leave out {option(name)}{shown}.")
-    demo = load_demo()
-    return Table(
-        demo.X, demo.y, demo.feature_names, demo.target_name, descriptions=demo.descriptions
-    )
+    return load_demo()
 
 
 def check_missing(missing: str | None, *ways: str) -> None:
@@ -456,7 +452,7 @@ def lasting(data: str) -> Iterator[tuple[str, str | None]]:
             raise
 
 
-def as_named(table: Table, path: str, data: str) -> Table:
+def as_named(table: Dataset, path: str, data: str) -> Dataset:
     """Return a table of a file, of standard input with notes that say so."""
     if data != "-":
         return table
@@ -471,7 +467,7 @@ def _named(text: object, path: str) -> str:
 # Labels in files of their own: taken in the order of the rows only where that is asked for.
 
 
-def refuse_unasked(table: Table, data: str, files: Mapping[str, str | None], asked: bool) -> None:
+def refuse_unasked(table: Dataset, data: str, files: Mapping[str, str | None], asked: bool) -> None:
     """Refuse files of labels beside samples with names, unless their order is said to be the same.
 
     files : the option of each role, the file where it has one. asked : whether it is said.

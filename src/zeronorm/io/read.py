@@ -26,8 +26,8 @@ from .frames import cells_of, table_from
 from .meaning import notes_of_array, notes_of_roles
 from .source import Source, check_path, checked_encoding, format_of, refuse_format, standard_input
 from .table import (
+    Dataset,
     Layout,
-    Table,
     TableColumns,
     TableRequest,
     assign,
@@ -53,7 +53,7 @@ _TEXT = ("delimited", "json_lines", "svmlight")
 
 def read_blocks(
     path: PathLike, request: TableRequest, size: int | None = None, name: str | None = None
-) -> Iterator[Table]:
+) -> Iterator[Dataset]:
     """Yield the samples of a file as tables, one after the other; see `zeronorm.read_table`.
 
     JSON lines come in tables of about `size` cells (None: in one), files of several parts in a
@@ -107,7 +107,7 @@ def read_blocks(
             yield replace(table, form=form)
 
 
-def read_request(path: PathLike, request: TableRequest, name: str | None = None) -> Table:
+def read_request(path: PathLike, request: TableRequest, name: str | None = None) -> Dataset:
     """Read samples from a file; see `read_table` and, of the name, `read_blocks`."""
     tables = list(read_blocks(path, request, name=name))
     if not tables and request.where is not None:
@@ -166,7 +166,7 @@ def read_frame(
     covariates: Sequence[str] = (),
     na: str | None = None,
     dates: str | None = None,
-) -> Table:
+) -> Dataset:
     """Return the samples in a data frame of pandas, polars or pyarrow, in memory.
 
     Columns of text, categories and dates are features as they are in a file, and empty cells are
@@ -198,7 +198,7 @@ def read_frame(
         target, like, columns=columns or {}, drop=tuple(drop), missing=missing,
         covariates=tuple(covariates), na=na, dates=dates,
     )  # fmt: skip
-    found: Table = table_from(_FRAME, table, request)
+    found: Dataset = table_from(_FRAME, table, request)
     notes = [] if like is not None else notes_of_roles(found)
     return replace(found, notes=(*found.notes, *notes))
 
@@ -259,8 +259,8 @@ def tables_of_parts(
     path: PathLike,
     parts: Sequence[Path],
     request: TableRequest,
-    read: Callable[[Path, TableRequest], Iterator[Table]],
-) -> Iterator[Table]:
+    read: Callable[[Path, TableRequest], Iterator[Dataset]],
+) -> Iterator[Dataset]:
     """Yield the table of each part; all must have the columns of the first, in any order.
 
     Where no model says what the features are, all parts say it together: they come in one table.
@@ -277,10 +277,10 @@ def tables_of_parts(
 def _read_alike(
     parts: Sequence[Path],
     request: TableRequest,
-    read: Callable[[Path, TableRequest], Iterator[Table]],
-) -> Iterator[tuple[Path, Table]]:
+    read: Callable[[Path, TableRequest], Iterator[Dataset]],
+) -> Iterator[tuple[Path, Dataset]]:
     """Yield each part of which rows are kept, and its table."""
-    first: Table | None = None
+    first: Dataset | None = None
     first_path = parts[0]
     by_name = request.like is not None and request.like.names is not None
     for path in parts:
@@ -300,8 +300,8 @@ def _read_alike(
 
 
 def _coded_together(
-    path: PathLike, found: Sequence[tuple[Path, Table]], request: TableRequest
-) -> Table:
+    path: PathLike, found: Sequence[tuple[Path, Dataset]], request: TableRequest
+) -> Dataset:
     """Return all parts as one table, their columns coded by the cells of all."""
     tables = [table for _, table in found]
     whole = joined(tables)
@@ -318,7 +318,7 @@ def _coded_together(
 
 
 def _joined_cells(
-    numbers: NDArray[Any], names: Sequence[str], found: Sequence[tuple[Path, Table]]
+    numbers: NDArray[Any], names: Sequence[str], found: Sequence[tuple[Path, Dataset]]
 ) -> Cells:
     """Return the cells of all parts; refuse a column that is text in some and numbers in others."""
     own = [{} if table.cells is None else table.cells.texts for _, table in found]
@@ -361,7 +361,7 @@ def _joined_cells(
     return Cells(numbers, whole, places, problems, said[0], dates)
 
 
-def _alike(table: Table, path: Path, first: Table, first_path: Path) -> Table:
+def _alike(table: Dataset, path: Path, first: Dataset, first_path: Path) -> Dataset:
     """Return a table with its features in the order of the first one."""
     names, wanted = table.feature_names, first.feature_names
     if names == wanted and table.X.shape[1] == first.X.shape[1]:
@@ -391,7 +391,7 @@ def _alike(table: Table, path: Path, first: Table, first_path: Path) -> Table:
     return replace(table, X=X[:, order], feature_names=wanted, cells=cells)
 
 
-def _check_kinds(table: Table, path: Path, first: Table, first_path: Path) -> None:
+def _check_kinds(table: Dataset, path: Path, first: Dataset, first_path: Path) -> None:
     """Refuse what is text in one part and numbers in another, and what one part lacks."""
     whole = [("target", table.y, first.y)]
     whole += [(what, table.columns.get(what), first.columns.get(what)) for what in first.columns]
@@ -409,7 +409,7 @@ def _check_kinds(table: Table, path: Path, first: Table, first_path: Path) -> No
             )
 
 
-def joined(tables: Sequence[Table]) -> Table:
+def joined(tables: Sequence[Dataset]) -> Dataset:
     """Return tables as one, rows one after the other, with the columns that all of them have."""
     first = tables[0]
     if len(tables) == 1:

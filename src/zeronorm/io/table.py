@@ -1,7 +1,7 @@
 """What the readers return, and what each column of a file with columns is.
 
-`Table` is the result of every reader, `Layout` what a trained model demands of one. CSV and Parquet
-find their target and features with `assign`, so that a column is named in the same way in both.
+`Dataset` is the result of every reader, `Layout` what a trained model demands of one. CSV and
+Parquet find their target and features with `assign`, so that a column is named alike in both.
 """
 
 from __future__ import annotations
@@ -493,8 +493,8 @@ ROLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Samples read from a file."""
+class Dataset:
+    """Samples read from a file, with what tables say of them; see `zeronorm.read_table`."""
 
     # (n_samples, n_features); a design where the file is read by blocks
     X: NDArray[Any] | sp.csr_array[Any] | Design

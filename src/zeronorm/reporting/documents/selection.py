@@ -31,7 +31,7 @@ from ...estimators import (
 from ...estimators.held_out import CrossValidation, model_scores, standard_error
 from ...inference.false_discoveries import Discoveries
 from ...io.input import Response
-from ...io.table import Table
+from ...io.table import Dataset
 from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
 from ...model_selection.cross_validation import PermutationTest
@@ -73,7 +73,7 @@ def describe_selection(
     }
 
 
-def outputs_of(estimator: Any, table: Table) -> list[Any]:
+def outputs_of(estimator: Any, table: Dataset) -> list[Any]:
     """Return the classes or the responses that share the features of one model; else none."""
     if isinstance(table.target_name, tuple):
         return list(table.target_name)
@@ -128,7 +128,7 @@ def _loss_of(estimator: Any) -> str | None:
 def describe_model(
     estimator: Any,
     size: Any,
-    table: Table,
+    table: Dataset,
     response: Response,
     design: Design,
     validation: CrossValidation | None,
@@ -197,7 +197,7 @@ def describe_features(
     coef: FloatArray,
     step: str,
     entered: IndexArray,
-    table: Table,
+    table: Dataset,
     design: Design,
     loss: str | None,
 ) -> list[dict[str, Any]]:
@@ -225,7 +225,7 @@ def describe_features(
 
 
 def _describe_covariates(
-    label: Any, model: Selection, table: Table, design: Design, loss: str | None
+    label: Any, model: Selection, table: Dataset, design: Design, loss: str | None
 ) -> list[dict[str, Any]]:
     """Return the covariates of a model for a class, in order, as `describe_features`."""
     deviation = deviations(design.gather(model.covariates))
@@ -240,7 +240,7 @@ def _describe_covariates(
 
 
 def _describe_calibration(
-    estimator: Any, size: Any, table: Table
+    estimator: Any, size: Any, table: Dataset
 ) -> dict[str, float | None] | None:
     """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
     model = estimator._paths[0][size]
@@ -346,7 +346,7 @@ def _describe_permutations(test: PermutationTest | None, size: Any) -> dict[str,
     }
 
 
-def describe_proof(proof: Proof | None, table: Table) -> dict[str, Any] | None:
+def describe_proof(proof: Proof | None, table: Dataset) -> dict[str, Any] | None:
     """Return how a branch and bound ended, and the duplicates that it met."""
     if proof is None:
         return None
@@ -398,7 +398,7 @@ def describe_path(paths: Sequence[L1Path], model: Chosen | None) -> list[dict[st
     return points
 
 
-def describe_entries(paths: Sequence[L1Path], table: Table) -> list[dict[str, Any]]:
+def describe_entries(paths: Sequence[L1Path], table: Dataset) -> list[dict[str, Any]]:
     """Return the features of a path, by class in the order in which they enter."""
     rows = []
     for label, path in by_class(paths[0].classes, paths):
@@ -418,7 +418,7 @@ def describe_entries(paths: Sequence[L1Path], table: Table) -> list[dict[str, An
 
 
 def describe_chosen(
-    model: Chosen, paths: Sequence[L1Path], table: Table, design: Design
+    model: Chosen, paths: Sequence[L1Path], table: Dataset, design: Design
 ) -> dict[str, Any]:
     """Return the point of the cross-validated model, the best point, and the model."""
     chosen, best = (int(np.flatnonzero(model.Cs_ == C)[0]) for C in (model.C_, model.C_best_))
@@ -438,7 +438,7 @@ def describe_chosen(
     }
 
 
-def path_csv(points: Sequence[dict[str, Any]], paths: Sequence[L1Path], table: Table) -> bytes:
+def path_csv(points: Sequence[dict[str, Any]], paths: Sequence[L1Path], table: Dataset) -> bytes:
     """Return the file of a path, a row per point: its figures, and the models.
 
     A model is its intercept and the coefficients of all features that ever enter, in that order; of

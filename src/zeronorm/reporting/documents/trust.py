@@ -23,7 +23,7 @@ from ...inspection.alternatives import NearOptimal, near_optimal
 from ...inspection.certification import prove
 from ...inspection.replacements import Substitutes, substitutes
 from ...io.opening import as_design
-from ...io.table import Table
+from ...io.table import Dataset
 from ...persistence import finite_or_none, summarize
 from .data import describe_data, describe_equivalents, describe_feature, feature_name
 from .selection import describe_proof
@@ -304,11 +304,11 @@ def _substitute(one: Substitutes, units: CountedUnits, n: int) -> dict[str, Any]
 class CountedUnits:
     """What the budget of a model counts: features, or whole `groups` of them by their labels."""
 
-    table: Table
+    table: Dataset
     groups: Groups | None = None
 
     @classmethod
-    def of(cls, estimator: Any, table: Table) -> CountedUnits:
+    def of(cls, estimator: Any, table: Dataset) -> CountedUnits:
         """Return the units of a fitted estimator; features in few groups are features."""
         whole = isinstance(estimator, BudgetSelection) and estimator._plan().counts == "groups"
         return cls(table, estimator.feature_groups if whole else None)
@@ -383,7 +383,7 @@ def half_samples(estimator: Any, samples: Samples, n_pairs: int) -> StabilitySel
 
 
 def describe_stability(
-    selection: StabilitySelection, table: Table, estimator: Any
+    selection: StabilitySelection, table: Dataset, estimator: Any
 ) -> dict[str, Any]:
     """Return how often half-samples choose each feature, and what that guarantees.
 
