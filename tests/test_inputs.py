@@ -679,3 +679,41 @@ def test_codings_and_missing_values_are_those_of_other_data(tmp_path):
     new = read_table(tmp_path / "b.csv", like=table)
     assert new.feature_names == table.feature_names
     assert new.X.tolist() == [[1, 0, 0, 5.0], [0, 0, 1, 2]]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize(
+    ("drop", "left"),
+    [
+        (["x*"], "id"),
+        (["x?", "id"], ""),
+        (["x1:x3"], "id x0 x4"),
+        (["x0:x0", "*d"], "x1 x2 x3 x4"),
+        (["*4", "x1"], "id x0 x2 x3"),
+    ],
+)
+def test_patterns_and_ranges_of_columns_are_dropped(tmp_path, kind, drop, left):
+    """A hundred names would have to be written, or others be left out; the target stays."""
+    rows = [{**row, "xy": 1} for row in made()]
+    for number, row in enumerate(rows):
+        row["id"], row["xy"] = number * number % 7, number % 2
+        del row["batch"], row["y"]
+    path = WRITERS[kind](tmp_path / f"a.{kind}", rows)
+    if not left:
+        with pytest.raises(FileError, match="no features in it"):
+            read_table(path, "xy", drop=drop)
+        return
+    assert read_table(path, "xy", drop=drop).feature_names == left.split()
+
+
+def test_patterns_that_mean_no_columns_are_refused(tmp_path):
+    """A slip would drop nothing, in silence."""
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,c:d,a*,y\n1,2,3,4,0\n4,5,6,7,1\n")
+    with pytest.raises(FileError, match=r"no column is like 'g\*'"):
+        read_table(path, "y", drop=["g*"])
+    with pytest.raises(FileError, match="'b' stands behind 'a'; write a:b"):
+        read_table(path, "y", drop=["b:a"])
+    with pytest.raises(FileError, match="no column 'a:z'"):
+        read_table(path, "y", drop=["a:z"])
+    assert read_table(path, "y", drop=["c:d", "a*"]).feature_names == ["a", "b"]

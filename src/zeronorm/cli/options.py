@@ -71,7 +71,7 @@ SHARED_OPTIONS: dict[str, ArgumentInfo | OptionInfo] = {
         "--transpose", help="DATA have samples in columns.", rich_help_panel=TARGET
     ),
     "drop": typer.Option(
-        metavar="NAME", help="A column to leave out; may be repeated.", rich_help_panel=TARGET
+        metavar="NAME", help="Columns to leave out: age, g_*, a:f.", rich_help_panel=TARGET
     ),
     "keep": typer.Option(
         metavar="NAME", help="Keep a column that numbers the rows.", rich_help_panel=TARGET

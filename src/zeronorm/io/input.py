@@ -155,15 +155,16 @@ def read_table(
         What else is no feature, by what it is, as {"time": "days", "event": "died"}: columns or
         arrays (as for `target`), or files of their own. `Dataset.columns` has their values.
     drop : list of str
-        Columns of CSV or Parquet that are no features, by name or index: they are not read.
+        Columns of CSV or Parquet that are no features, by name or index: they are not read. A
+        pattern as "gene_*" or "x?" and a range as "a:f" mean several, but those asked for.
     layer : str or None
         Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
         as "study/expression"; of a workbook the sheet. None: X, or the only one, or the first.
     where : str or None
-        Of CSV, JSON lines, Excel and Parquet: the rows that are kept, as "batch == 'B1' and age >=
-        18", with ==, !=, <, <=, > and >=; names with blanks stand in backticks. A row without a
-        value there is left out, which is all that "income != ''" asks for. A column that is
-        compared with other text is no feature.
+        Of tables, HDF5 (by columns of obs) and stores: the rows that are kept, as "batch == 'B1'
+        and age >= 18", with ==, !=, <, <=, >, >=, in ('a', 'b') and not in, joined by `and`, `or`
+        and brackets; names with blanks stand in backticks. A row without a value there is left
+        out, which is all that "income != ''" asks for. A column that must be a text is no feature.
     missing : "mean", "most_frequent", "indicator" or None
         What becomes of empty cells in features of CSV, JSON lines, Excel and Parquet: the mean of
         their column, or its most frequent value, of several the least; with "indicator" the mean,

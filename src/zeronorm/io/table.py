@@ -725,14 +725,19 @@ def assign(
             roles["id"] = samples = names.index(own)
     there = {what: place for what, place in roles.items() if place is not None}
     _check_distinct(source, targets, there)
-    dropped = [
-        _find_column(source, name, names, n_columns, request, "dropped") for name in request.drop
-    ]
-    for name, place in zip(request.drop, dropped, strict=True):
-        if place in (*targets, *there.values()):
-            raise FileError(
-                f"{source}: column {quote(name)} is asked for, so it cannot be dropped."
-            )
+    dropped: list[int | None] = []
+    asked = {*targets, *there.values()}
+    for name in request.drop:
+        several = None if names is None else _several_columns(source, name, names)
+        if several is None:
+            place = _find_column(source, name, names, n_columns, request, "dropped")
+            if place in asked:
+                raise FileError(
+                    f"{source}: column {quote(name)} is asked for, so it cannot be dropped."
+                )
+            dropped.append(place)
+        else:
+            dropped += [place for place in several if place not in asked]
     compared: tuple[int, ...] = ()
     if request.where is not None:
         wanted = [one.name for one in request.where.comparisons]
@@ -757,6 +762,34 @@ def assign(
         raise FileError(f"{source}: no features in it (one column, which is the target).")
     others = {what: place for what, place in there.items() if what != "id"}
     return TableColumns(names, n_columns, features, targets, samples, others, compared)
+
+
+def _several_columns(source: Source | str, text: str, names: Sequence[str]) -> list[int] | None:
+    """Return the columns that a pattern as gene_* or a range as a:f means; None where it is a name.
+
+    A column of that very name comes first.
+    """
+    if text in names:
+        return None
+    if {*text} & {*"*?"}:
+        pattern = re.compile(".*".join(map(_with_single, text.split("*"))), re.DOTALL)
+        found = [place for place, name in enumerate(names) if pattern.fullmatch(name)]
+        if not found:
+            raise FileError(f"{source}: no column is like {quote(text)}; write an existing name.")
+        return found
+    first, mark, last = text.partition(":")
+    if not mark or names.count(first) != 1 or names.count(last) != 1:
+        return None
+    ends = names.index(first), names.index(last)
+    if ends[0] > ends[1]:
+        raise FileError(
+            f"{source}: {quote(first)} stands behind {quote(last)}; write {last}:{first}."
+        )
+    return [*range(ends[0], ends[1] + 1)]
+
+
+def _with_single(text: str) -> str:
+    return ".".join(map(re.escape, text.split("?")))
 
 
 def check_count(source: Source | str, n_features: int, like: Layout, named: bool) -> None:
