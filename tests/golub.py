@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeronorm.datasets import Dataset
+from zeronorm.io import Dataset
 
 FOLDER = Path(__file__).resolve().parent.parent / "examples" / "data"
 GOLUB = str(FOLDER / "golub.npz")
@@ -16,5 +16,4 @@ def load_golub(return_X_y=False):
         if return_X_y:
             return file["X"], file["y"]
         X, y, names, descriptions = (file[name] for name in file.files)
-    about = (FOLDER / "ATTRIBUTION.txt").read_text(encoding="utf-8")
-    return Dataset(X, y, names.tolist(), descriptions.tolist(), "y", about)
+    return Dataset(X, y, names.tolist(), "y", descriptions=descriptions.tolist())

@@ -274,3 +274,33 @@ def test_words_for_missing_labels_are_no_class(tmp_path, labels):
     path = write_h5ad(tmp_path / "a.h5ad", np.arange(12.0).reshape(4, 3), {"kind": labels})
     with pytest.raises(FileError, match=r"'kind' of obs is missing in 2 samples, .* 'cell1'"):
         read_table(path, "kind")
+
+
+def test_rows_are_chosen_by_obs(run, tmp_path):
+    """--where would be refused, or X, names and labels be of different cells."""
+    rng = np.random.default_rng(3)
+    X = sp.csr_array(rng.poisson(1.0, (N, 6)).astype(np.float32))
+    batch = np.arange(N) % 3
+    age = np.where(np.arange(N) % 5 == 0, np.nan, np.arange(N))
+    y = np.where(np.arange(N) % 2, "sick", "well")
+    obs = {"batch": (np.where(batch == 2, -1, batch), ["B0", "B1"]), "age": age, "y": y}
+    path = write_h5ad(tmp_path / "a.h5ad", X, obs)
+    kept = np.flatnonzero((batch == 0) | (age >= 20))
+    where = "batch in ('B0') or age >= 20"
+    table = read_table(path, "y", where=where)
+    np.testing.assert_array_equal(matrix(table), X.toarray()[kept])
+    assert table.y.tolist() == y[kept].tolist()
+    assert table.sample_names == [f"cell{i}" for i in kept]
+    assert any(note.startswith(f"kept {len(kept)} of {N} rows") for note in table.notes)
+    # A gap in rows that are left out is none.
+    assert read_table(path, "y", where="age > 3", columns={"offset": "age"}).y.size
+    with pytest.raises(FileError, match="no samples are left: kept 0 of"):
+        read_table(path, "y", where="age > 1000")
+    with pytest.raises(FileError, match=r"no column 'bach'\. Did you mean 'batch'"):
+        read_table(path, "y", where="bach == 'B0'")
+    asked = ("--target", "y", "-k", 2, "--no-cv", "--no-save", "--json")
+    chosen = json.loads(run("select", path, *asked, "--where", where).stdout)["models"]
+    np.savez(tmp_path / "b.npz", X=matrix(table), y=table.y)
+    again = json.loads(run("select", "b.npz", *asked[2:]).stdout)["models"]
+    indices = [[one["index"] for one in models[0]["features"]] for models in (chosen, again)]
+    assert indices[0] == indices[1]

@@ -27,7 +27,7 @@ from zeronorm.io import (
     source as _source,
 )
 from zeronorm.io.groups import read_groups
-from zeronorm.io.table import Layout, Table
+from zeronorm.io.table import Dataset, Layout
 from zeronorm.persistence import load
 
 try:
@@ -662,8 +662,8 @@ def test_labels_from_a_file_errors(write, name, content, message):
 
 # --- groups of features --------------------------------------------------------------------
 
-ABC = Table(np.zeros((2, 3)), None, ["a", "b, c", "d e"])
-NUMBERED = Table(np.zeros((2, 3)), None, first_index=1)
+ABC = Dataset(np.zeros((2, 3)), None, ["a", "b, c", "d e"])
+NUMBERED = Dataset(np.zeros((2, 3)), None, first_index=1)
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
@@ -725,7 +725,9 @@ def test_groups_of_features_errors(write, table, content, message):
         read_groups(write("groups.txt", content), table)
 
 
-GENES = Table(np.zeros((2, 6)), None, ["TP53", "MYC (1 of 2)", "MYC (2 of 2)", "EGFR", "KRAS", "x"])
+GENES = Dataset(
+    np.zeros((2, 6)), None, ["TP53", "MYC (1 of 2)", "MYC (2 of 2)", "EGFR", "KRAS", "x"]
+)
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

@@ -21,7 +21,7 @@ from archives import parts
 from zeronorm import BudgetClassifier, BudgetRegressor, L1Classifier, L1ClassifierCV, certify
 from zeronorm.core.files import FileError, MissingFileError
 from zeronorm.core.groups import Groups
-from zeronorm.io.table import Table
+from zeronorm.io.table import Dataset
 from zeronorm.persistence import (
     CertificateFileError,
     ModelFileError,
@@ -70,10 +70,10 @@ def test_predictions_are_equal_to_the_bit(fitted, path, binary, storage):
         "csr": lambda: sp.csr_array(X),
         "csc": lambda: sp.csc_matrix(X),
         "frame": lambda: pd.DataFrame(X),
-        "table": lambda: Table(X, None),
+        "table": lambda: Dataset(X, None),
         "list": lambda: X.tolist(),
     }[storage]()
-    reference = np.asarray(X.X if isinstance(X, Table) else X) if storage != "csr" else X
+    reference = np.asarray(X.X if isinstance(X, Dataset) else X) if storage != "csr" else X
     reference = X if storage == "csc" else reference
     model = load(path)
     np.testing.assert_array_equal(model.decision_function(X), fitted.decision_function(reference))
@@ -297,7 +297,7 @@ def test_model_without_features(labelled, tmp_path, storage, named):
         "csc": lambda: sp.csc_array(X),
         "frame": lambda: pd.DataFrame(X, columns=names),
         "polars": lambda: pl.DataFrame(X, names),
-        "table": lambda: Table(X, None, names),
+        "table": lambda: Dataset(X, None, names),
     }[storage]()
     np.testing.assert_array_equal(model.decision_function(data), fitted.decision_function(X))
     np.testing.assert_array_equal(model.predict(data), fitted.predict(X))
@@ -368,7 +368,7 @@ def test_reordered_columns_are_found_by_name(named):
     np.testing.assert_array_equal(model.decision_function(turned), expected)
     few = turned[[name for name in turned.columns if name in model.feature_names]]
     np.testing.assert_array_equal(model.decision_function(few), expected)
-    table = Table(turned.to_numpy(), None, list(turned.columns))
+    table = Dataset(turned.to_numpy(), None, list(turned.columns))
     np.testing.assert_array_equal(model.decision_function(table), expected)
     np.testing.assert_array_equal(model.decision_function(frame.to_numpy()), expected)
 

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from .estimators.memory import estimate_memory
     from .inspection.certification import certify, prove
     from .io.genotypes import read_plink
+    from .io.input import read_table
     from .io.opening import from_dask
     from .io.store import write_store
+    from .io.table import Dataset
     from .model_selection.cross_validation import cross_validate, permutation_test
     from .model_selection.search import BudgetCV
     from .reporting.create import report
@@ -62,10 +64,12 @@ _HOMES = {
     "Bags": "data.bags",
     "BudgetCV": "model_selection",
     "Checkpoint": "solvers.checkpoint",
+    "Dataset": "io.table",
     "Groups": "core.groups",
     "estimate_memory": "estimators.memory",
     "Interactions": "data",
     "read_plink": "io.genotypes",
+    "read_table": "io.input",
     "write_store": "io.store",
     "cross_validate": "model_selection",
     "permutation_test": "model_selection",
@@ -81,6 +85,7 @@ __all__ = [
     "BudgetRegressor",
     "BudgetSurvivalAnalysis",
     "Checkpoint",
+    "Dataset",
     "Groups",
     "Interactions",
     "L1Classifier",
@@ -103,6 +108,7 @@ __all__ = [
     "prove",
     "published",
     "read_plink",
+    "read_table",
     "report",
     "survival_target",
     "verify",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..core.types import FloatArray
     from ..inspection.alternatives import NearOptimal
     from ..io.input import Samples
-    from ..io.table import Table
+    from ..io.table import Dataset
     from ..persistence import LoadedModel
     from ..reporting.records import NearSets
 
@@ -148,7 +148,7 @@ def _searched(
     return proof.certificate, proof
 
 
-def _other_data(options: ProblemOptions, model: LoadedModel, table: Table) -> Iterator[Doubt]:
+def _other_data(options: ProblemOptions, model: LoadedModel, table: Dataset) -> Iterator[Doubt]:
     """Yield in what the data are others than those that a model was selected from."""
     others = other_rows(options.data, table, options.features, model.metadata)
     if others is not None:
@@ -358,7 +358,7 @@ def _near_lists(
     return describe_near_optimal(near, support, CountedUnits(samples.table), options.output)
 
 
-def _write(path: Path, near: NearOptimal, table: Table) -> None:
+def _write(path: Path, near: NearOptimal, table: Dataset) -> None:
     """Write a row for each list, the best first."""
     from ..reporting.documents.data import feature_name
     from ..reporting.documents.trust import excess_of

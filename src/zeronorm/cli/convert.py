@@ -8,13 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..io.input import check_missing, lasting, read
+from ..io.input import check_missing, lasting, read_table
 from ..io.joins import check_across
 from .messages import print_json, watched
 from .options import ConvertOptions, takes
 
 if TYPE_CHECKING:
-    from ..io.table import Table
+    from ..io.table import Dataset
 
 _MOST_MEGABYTES = 1e12
 
@@ -75,7 +75,7 @@ def _kept(options: ConvertOptions) -> list[str]:
     return [name.strip() for text in options.keep or () for name in text.split(",")]
 
 
-def _read(options: ConvertOptions) -> Table:
+def _read(options: ConvertOptions) -> Dataset:
     """Return data with their samples in rows, and what tables say of these; in memory."""
     kept, target = _kept(options), options.target
     if options.transpose:
@@ -85,8 +85,8 @@ def _read(options: ConvertOptions) -> Table:
             f"--samples {options.samples[0]} is joined for what it says of the samples: "
             "name its columns with --target or --keep."
         )
-    return read(
-        options.data, target, options.id, columns={name: name for name in kept},
+    return read_table(
+        options.data, target, id=options.id, columns={name: name for name in kept},
         drop=options.drop or (), samples=options.samples or (), layer=options.layer,
         missing=options.missing, encoding=options.encoding, transpose=options.transpose,
         na=options.na, dates=options.dates, decimal=options.decimal,

@@ -15,7 +15,7 @@ from .target import read_response
 if TYPE_CHECKING:
     from ..inference.false_discoveries import FalseDiscoverySelector
     from ..io.input import Samples
-    from ..io.table import Table
+    from ..io.table import Dataset
     from ..reporting.records import Discovered
 
 _TASKS = ("auto", "classes", "numbers")
@@ -98,7 +98,7 @@ def _check_target(options: DiscoverOptions, response: Response) -> None:
         )
 
 
-def _fit(selector: FalseDiscoverySelector, table: Table, response: Response) -> None:
+def _fit(selector: FalseDiscoverySelector, table: Dataset, response: Response) -> None:
     """Fit, and say of groups what the option calls them."""
     try:
         selector.fit(table.X, response.y, groups=table.columns.get("blocks"))

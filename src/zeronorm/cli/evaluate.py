@@ -26,7 +26,7 @@ from .target import columns_of, dates_of
 from .training import note_on_rows
 
 if TYPE_CHECKING:
-    from ..io.table import Table
+    from ..io.table import Dataset
     from ..persistence import LoadedModel
     from ..reporting.documents.evaluation import Scores
     from ..reporting.records import ResponseScores
@@ -90,7 +90,7 @@ class _LabelledRows:
     """Rows whose target is known, and what a model predicts for them."""
 
     loaded: LoadedModel
-    table: Table  # of all rows, without their features
+    table: Dataset  # of all rows, without their features
     response: Response
     # (n,) labels, those of the model's classes alone; or as losses of numbers and of survival
     # times have their targets.
@@ -258,14 +258,14 @@ class _Moments:
 
 def _predicted(
     options: RowsOptions, loaded: LoadedModel, columns: Mapping[str, str], notes: list[str]
-) -> tuple[Table, dict[str, Any], _Moments]:
+) -> tuple[Dataset, dict[str, Any], _Moments]:
     """Return all rows without their features, and what is predicted for them, block by block."""
     import numpy as np
 
     from ..io.read import joined
     from ..persistence import LoadedClassifier, LoadedRegressor, LoadedSurvivalModel
 
-    seen: list[Table] = []
+    seen: list[Dataset] = []
     parts: dict[str, list[Any]] = {}
     moments = _Moments()
     named = not isinstance(loaded, LoadedSurvivalModel)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..estimators.held_out import CrossValidation, Validation
     from ..inference.stability import StabilitySelection
     from ..io.input import Response, Samples
-    from ..io.table import Table
+    from ..io.table import Dataset
     from ..model_selection.cross_validation import PermutationTest
     from .selection import Interrupt
 
@@ -33,7 +33,7 @@ _WHOSE = re.compile(
 _FEWEST = 5  # values of such a column
 
 
-def usable_folds(cv: int, table: Table, response: Response, notes: list[str]) -> int | None:
+def usable_folds(cv: int, table: Dataset, response: Response, notes: list[str]) -> int | None:
     """Return as many folds as the target allows; None if it allows none.
 
     The smallest class must have a sample, or a group with one, for every fold; held-out numbers
@@ -53,7 +53,7 @@ def usable_folds(cv: int, table: Table, response: Response, notes: list[str]) ->
     return _folds_of_numbers(cv, response, notes)
 
 
-def _repeated_ids(table: Table) -> list[str]:
+def _repeated_ids(table: Dataset) -> list[str]:
     """Return notes about columns that say whose a sample is, and say it of several samples."""
     import numpy as np
 
@@ -88,7 +88,7 @@ def _repeated_ids(table: Table) -> list[str]:
     ]
 
 
-def _folds_of_classes(cv: int, table: Table, response: Response, notes: list[str]) -> int | None:
+def _folds_of_classes(cv: int, table: Dataset, response: Response, notes: list[str]) -> int | None:
     from ..solvers.folds import members
 
     classes, counts = members(response.y, response.groups)
@@ -251,7 +251,7 @@ _Error = TypeVar("_Error", bound=BaseException)
 
 
 @contextmanager
-def fold_remedies(table: Table, response: Response, *, others: str = "") -> Iterator[None]:
+def fold_remedies(table: Dataset, response: Response, *, others: str = "") -> Iterator[None]:
     """Say in an error of the training rows of a fold what can be done.
 
     others : a further way.
@@ -273,7 +273,7 @@ def fold_remedies(table: Table, response: Response, *, others: str = "") -> Iter
         raise ValueError(Message(error, f" Ways out: {'; '.join(ways)}.")) from error
 
 
-def _half_remedy(error: BaseException, table: Table) -> str:
+def _half_remedy(error: BaseException, table: Dataset) -> str:
     """Return what can be done about half-samples without a model, behind why; "" if unknown."""
     from ..inference.half_samples import LoneRowError
 
@@ -284,7 +284,7 @@ def _half_remedy(error: BaseException, table: Table) -> str:
     return f". A way out: {where}" if where else ""
 
 
-def _by_where(table: Table, label: str) -> str:
+def _by_where(table: Dataset, label: str) -> str:
     """Return how the rows of a class are left out; "" where no column has it, or of two classes."""
     from ..io.read import WITH_COLUMNS
     from ..io.table import where_not
@@ -306,7 +306,7 @@ def _cause(error: BaseException | None, kind: type[_Error]) -> _Error | None:
 
 
 def _ways_of(
-    error: BaseException, table: Table, response: Response | None = None
+    error: BaseException, table: Dataset, response: Response | None = None
 ) -> tuple[str, int]:
     """Return how to leave out the rows at fault, "" if unknown, and how many they are.
 
@@ -319,7 +319,7 @@ def _ways_of(
     return ("", 0) if found is None else _rows_at_fault(found, table, response)
 
 
-def _rows_at_fault(at_fault: AtFault, table: Table, response: Response | None) -> tuple[str, int]:
+def _rows_at_fault(at_fault: AtFault, table: Dataset, response: Response | None) -> tuple[str, int]:
     """Return what `_ways_of` does of rows of one level of a category."""
     import numpy as np
 

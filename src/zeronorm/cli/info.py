@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..core.parallel import allowed_cores
-from ..io.input import is_demo, is_genotypes, read
+from ..io.input import is_demo, is_genotypes, read_table
 from ..reporting.records import DamagedFile, DataFile, Document, Installation, StoreChecked
 from ..reporting.warnings import RepeatedNames
 from .files import check_folder, is_data, refuse_overwriting
@@ -18,7 +18,7 @@ from .messages import print_json, readers_may_leave, standard_output
 from .options import InfoOptions, takes
 
 if TYPE_CHECKING:
-    from ..io.table import Table
+    from ..io.table import Dataset
 
 
 _OF_ONE_FORMAT = ("table", "key")  # of one format each
@@ -184,13 +184,13 @@ def _describe_data(options: InfoOptions, path: str) -> DataFile:
     )
 
 
-def _as_it_stands(options: InfoOptions, path: str) -> Table:
+def _as_it_stands(options: InfoOptions, path: str) -> Dataset:
     """Return data of which nothing is said: text and empty cells are not coded."""
     from ..io.read import read_request
     from ..io.table import TableRequest
 
     if is_genotypes(path) or is_demo(path):
-        return read(
+        return read_table(
             path, None, layer=options.layer, encoding=options.encoding, decimal=options.decimal
         )
     request = TableRequest(

@@ -30,7 +30,7 @@ from ..core.messages import Doubt, LeakWarning, offered, one_line, show
 
 if TYPE_CHECKING:
     from ..core.results import Progressed
-    from ..io.table import Table
+    from ..io.table import Dataset
     from ..reporting.records import Document
     from .options import OutputOptions
 
@@ -307,7 +307,7 @@ class Work:
     seconds: dict[str, float]
     words: OptionWords
 
-    def has_read(self, table: Table) -> None:
+    def has_read(self, table: Dataset) -> None:
         """Take the notes of data, and the names of their columns for later messages."""
         self.notes.extend(table.notes)
         self.words.names = table.feature_names or ()

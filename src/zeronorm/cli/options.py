@@ -210,7 +210,7 @@ class ReadingOptions(OutputOptions):
     transpose: Annotated[bool, option(
         "DATA have samples in columns.", "--transpose", panel=READING
     )] = False  # fmt: skip
-    drop: Annotated[list[str] | None, column("A column to leave out; may be repeated.", "NAME")] = (
+    drop: Annotated[list[str] | None, column("Columns to leave out: age, g_*, a:f.", "NAME")] = (
         None
     )
     keep: Annotated[list[str] | None, column("Keep a column that numbers the rows.", "NAME")] = None

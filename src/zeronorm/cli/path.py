@@ -15,7 +15,7 @@ from .target import read_response
 
 if TYPE_CHECKING:
     from ..estimators import L1Path
-    from ..io.table import Table
+    from ..io.table import Dataset
 
 
 @takes(PathOptions)
@@ -95,7 +95,7 @@ def path(options: PathOptions) -> None:
 
 
 def _follow(
-    options: PathOptions, table: Table, response: Response, folds: Any, work: Work
+    options: PathOptions, table: Dataset, response: Response, folds: Any, work: Work
 ) -> tuple[list[L1Path], Any, int]:
     """Return the path of each class, the model that folds choose, and the number of scans."""
     from ..estimators import l1_path

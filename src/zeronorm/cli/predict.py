@@ -18,7 +18,7 @@ from ..io.input import (
     is_genotypes,
     lasting,
     listed,
-    read,
+    read_table,
     refuse_unasked,
 )
 from ..io.joins import across_hint, features_in_rows
@@ -40,7 +40,7 @@ from .target import columns_of, dates_of, offset_of, response_of
 from .training import note_on_rows
 
 if TYPE_CHECKING:
-    from ..io.table import Layout, Table
+    from ..io.table import Dataset, Layout
     from ..persistence import LoadedClassifier, LoadedModel, LoadedRegressor
     from .options import RowsOptions
 
@@ -114,12 +114,12 @@ def _predicted(
     times: list[float],
     interval: Mapping[str, Any] | None,
     work: Work,
-) -> tuple[Table, dict[str, Any]]:
+) -> tuple[Dataset, dict[str, Any]]:
     """Predict block by block, and write what is to be written.
 
     Returns
     -------
-    Table
+    Dataset
         All rows. An array of features is zeros of its shape, which take no memory, and names are
         left out where the predictions are in a file.
     dict
@@ -129,7 +129,7 @@ def _predicted(
 
     from ..io.read import joined
 
-    seen: list[Table] = []
+    seen: list[Dataset] = []
     parts: dict[str, list[Any]] = {"predictions": [], "probabilities": [], "survival": []}
     n_rows = 0
     known: dict[str, Any] = {}
@@ -303,7 +303,7 @@ def read_blocks(
     columns: Mapping[str, str],
     notes: list[str],
     need_labels: bool = False,
-) -> Iterator[Table]:
+) -> Iterator[Dataset]:
     """Yield the data to predict, of JSON lines and of several parts block by block.
 
     notes : what became of the rows is added to it at the end.
@@ -322,7 +322,7 @@ def _blocks(
     columns: Mapping[str, str],
     notes: list[str],
     need_labels: bool,
-) -> Iterator[Table]:
+) -> Iterator[Dataset]:
     """Yield the blocks; see `read_blocks`.
 
     Predictions need no target: from the first gap in that of the model on it is left.
@@ -334,8 +334,9 @@ def _blocks(
 
     data, target = options.data, options.target
     if is_genotypes(data) or is_demo(data) or options.samples or options.transpose:
-        table = read(
-            data, target, options.id, like, need_labels, columns, samples=options.samples or (),
+        table = read_table(
+            data, target, id=options.id, like=like, need_labels=need_labels, columns=columns,
+            samples=options.samples or (),
             layer=options.layer, where=options.where, encoding=options.encoding,
             by_position=options.by_position, transpose=options.transpose, na=options.na,
             decimal=options.decimal,
@@ -391,7 +392,7 @@ def _blocks(
 def _predictions(
     options: PredictOptions,
     loaded: LoadedModel,
-    table: Table,
+    table: Dataset,
     times: list[float],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a document says of all rows, and arrays of predictions for those of a table."""
@@ -425,7 +426,7 @@ def _predictions(
 
 
 def response_in(
-    loaded: LoadedModel, table: Table, data: str, columns: Mapping[str, str]
+    loaded: LoadedModel, table: Dataset, data: str, columns: Mapping[str, str]
 ) -> Response | None:
     """Return the target of a table, None where it has none."""
     from ..persistence import LoadedClassifier, LoadedSurvivalModel
@@ -441,7 +442,7 @@ def response_in(
     return response_of(table, task, data, columns)
 
 
-def known_offset(loaded: LoadedRegressor, table: Table, data: str) -> Any:
+def known_offset(loaded: LoadedRegressor, table: Dataset, data: str) -> Any:
     """Return the offset of the samples; None where neither they nor the model have one.
 
     Raises
@@ -568,7 +569,7 @@ def confusion_of(truth: Any, predicted: Any, classes: Any) -> list[list[int]]:
 
 
 def _columns_of_file(
-    table: Table,
+    table: Dataset,
     known: Mapping[str, Any],
     values: Mapping[str, Any],
     n_before: int,

@@ -26,7 +26,7 @@ from ..estimators.folds import check_folds, splits
 from ..estimators.held_out import CrossValidation
 from ..io.input import Samples, file_hint, listed
 from ..io.opening import as_design
-from ..io.table import Table, shared_name
+from ..io.table import Dataset, shared_name
 from ..losses import Quantile
 from ..measures import parse_measure
 from ..model_selection.cross_validation import cross_validate
@@ -357,7 +357,9 @@ def _for_accuracy(
         return cross_validate(rival, X, y, cv=folds, groups=groups, **scoring)
 
 
-def _common_parameters(options: SelectOptions, plan: SelectionPlan, table: Table) -> dict[str, Any]:
+def _common_parameters(
+    options: SelectOptions, plan: SelectionPlan, table: Dataset
+) -> dict[str, Any]:
     """Return the parameters that all estimators of the command have, with few exceptions."""
     return {
         "n_features": None if plan.whole else plan.sizes,
@@ -394,7 +396,7 @@ def _parameters(
     }
 
 
-def _signs(options: SelectOptions, table: Table) -> int | dict[int, int] | None:
+def _signs(options: SelectOptions, table: Dataset) -> int | dict[int, int] | None:
     """Return the sign of all coefficients, or those of some by their positions; None without."""
     signs: dict[int, int] = {}
     for text in options.signs or ():
@@ -426,7 +428,7 @@ def _check_measured_folds(estimator: Any, y: Any, folds: Any, groups: Any) -> No
     check_folds(parse_measure(estimator.measure), labels, weight, pairs, [classes] * len(pairs))
 
 
-def forced_features(options: SelectOptions, plan: SelectionPlan, table: Table) -> list[int]:
+def forced_features(options: SelectOptions, plan: SelectionPlan, table: Dataset) -> list[int]:
     """Return the positions of the features of --force; refuse levels that are more than a size."""
     positions = positions_of("--force", options.force, table)
     n_forced = len(set(positions))
@@ -442,7 +444,7 @@ def forced_features(options: SelectOptions, plan: SelectionPlan, table: Table) -
     return positions
 
 
-def _note_on_forced(options: SelectOptions, sizes: Sequence[int], table: Table) -> list[str]:
+def _note_on_forced(options: SelectOptions, sizes: Sequence[int], table: Dataset) -> list[str]:
     """Return what is told of sizes where forced columns of text leave no other a place."""
     texts = [one for one in categories(options, table) if one.option == "--force"]
     n_forced = len(set(positions_of("--force", options.force, table)))
@@ -457,7 +459,7 @@ def _note_on_forced(options: SelectOptions, sizes: Sequence[int], table: Table) 
     ]
 
 
-def covariates(options: SelectOptions | DiscoverOptions, table: Table) -> dict[str, Any]:
+def covariates(options: SelectOptions | DiscoverOptions, table: Dataset) -> dict[str, Any]:
     """Return the parameter of --covariates."""
     if options.covariates is None:
         return {}
@@ -466,7 +468,7 @@ def covariates(options: SelectOptions | DiscoverOptions, table: Table) -> dict[s
     return {"covariates": positions_of("--covariates", names, table, based)}
 
 
-def _covariate_names(options: SelectOptions | DiscoverOptions, table: Table) -> list[str]:
+def _covariate_names(options: SelectOptions | DiscoverOptions, table: Dataset) -> list[str]:
     """Return the names of --covariates, with commas between them, or one with commas."""
     text = options.covariates
     if text is None:
@@ -475,7 +477,7 @@ def _covariate_names(options: SelectOptions | DiscoverOptions, table: Table) -> 
     return [text] if whole else [name.strip() for name in text.split(",")]
 
 
-def categories(options: SelectOptions, table: Table) -> list[Category]:
+def categories(options: SelectOptions, table: Dataset) -> list[Category]:
     """Return the columns of text that --force and --covariates name, as a document has them."""
     named = [("--force", name) for name in options.force or ()]
     named += [("--covariates", name) for name in _covariate_names(options, table)]
@@ -496,7 +498,7 @@ def categories(options: SelectOptions, table: Table) -> list[Category]:
 
 
 def positions_of(
-    option: str, names: Sequence[str] | None, table: Table, based: bool = False
+    option: str, names: Sequence[str] | None, table: Dataset, based: bool = False
 ) -> list[int]:
     """Return the positions of the features that an option names; a category is all of its own.
 
@@ -545,14 +547,14 @@ def positions_of(
     return positions
 
 
-def _of_variant(option: str, name: str, table: Table) -> list[int]:
+def _of_variant(option: str, name: str, table: Dataset) -> list[int]:
     """Return the features that count an allele of a variant; none where it matters which one."""
     if table.variants is None or option == "--signs":
         return []
     return [place for place, own in enumerate(table.variants["name"].tolist()) if own == name]
 
 
-def _levels_of(column: str, table: Table) -> list[int]:
+def _levels_of(column: str, table: Dataset) -> list[int]:
     """Return the features that a category became, by the name of its column."""
     codings = [table.codings.get(name) for name in table.feature_names or ()]
     return [
@@ -596,7 +598,7 @@ def _write_model(
         )
 
 
-def named_columns(options: SelectOptions, table: Table) -> dict[str, str]:
+def named_columns(options: SelectOptions, table: Dataset) -> dict[str, str]:
     """Return the names of the columns that the options name, as the file has them."""
     value = columns_of(options).get("event_value")
     more = {what: getattr(options, what) for what in ("missing", "where", "na", "dates")}

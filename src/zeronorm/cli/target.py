@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt, Leaked, remedy, show
-from ..io.input import Response, listed, read
+from ..io.input import Response, listed, read_table
 from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels
 from .options import DiscoverOptions, PathOptions, ReadingOptions, SelectOptions, VerifyOptions
 
 if TYPE_CHECKING:
-    from ..io.table import Layout, Table
+    from ..io.table import Dataset, Layout
 
 
 _EVENTS = {"1": True, "0": False, "true": True, "false": False}
@@ -42,30 +42,28 @@ def read_response(
     options: SelectOptions | VerifyOptions | PathOptions | DiscoverOptions,
     task: str,
     like: Layout | None = None,
-) -> tuple[Table, Response]:
+) -> tuple[Dataset, Response]:
     """Return the data, and the target that they must have; of numbers not only one."""
-    from ..io.meaning import notes_of_roles
     from ..io.read import WITH_COLUMNS
 
     survival = task == "survival"
     columns = columns_of(options)
     dropped, force = [*(options.drop or ())], getattr(options, "force", None) or ()
 
-    def read_without(*names: str) -> Table:
+    def read_without(*names: str) -> Dataset:
         dropped.extend(names)
-        return read(
-            options.data, options.target, options.id, like, not survival, columns, dropped,
-            options.samples or (), _covariates_of(options), force,
-            getattr(options, "threads", None), options.layer, options.where,
-            getattr(options, "missing", None), options.encoding, options.decimal,
-            options.by_position, options.transpose, getattr(options, "intercept", True),
-            options.na, options.dates,
+        return read_table(
+            options.data, options.target, samples=options.samples or (), id=options.id, like=like,
+            need_labels=not survival, columns=columns, drop=dropped, where=options.where,
+            missing=getattr(options, "missing", None), na=options.na, dates=options.dates,
+            decimal=options.decimal, encoding=options.encoding, layer=options.layer,
+            covariates=_covariates_of(options), force=force, by_position=options.by_position,
+            transpose=options.transpose, intercept=getattr(options, "intercept", True),
+            threads=getattr(options, "threads", None),
         )  # fmt: skip
 
     table = read_without()
-    notes: list[str] = []
     if like is None:
-        notes = notes_of_roles(table)
         kept = [*(getattr(options, "keep", None) or ()), *_covariates_of(options), *force]
         again = read_without if table.form in WITH_COLUMNS and options.data != "-" else None
         table = _without_row_numbers(table, kept, table.n_before, again)
@@ -94,7 +92,7 @@ def read_response(
             _check_range(response.task, column, getattr(options, "loss", None), options.data)
     repeated = RepeatedNames()
     repeated.take(table)
-    notes = [*table.notes, *notes, *repeated.notes(), *alike_labels(response)]
+    notes = [*table.notes, *repeated.notes(), *alike_labels(response)]
     return replace(table, notes=tuple(notes)), replace(response, groups=_groups_of(table))
 
 
@@ -104,7 +102,7 @@ def _covariates_of(options: Any) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
-def _targets_of(table: Table, y: Any) -> list[tuple[str, Any]]:
+def _targets_of(table: Dataset, y: Any) -> list[tuple[str, Any]]:
     """Return the columns of a target, each with what messages call it."""
     from ..core.files import quote
 
@@ -130,7 +128,7 @@ def _check_range(task: str, y: Any, loss: str | None, data: str) -> None:
 
 
 def response_of(
-    table: Table,
+    table: Dataset,
     task: str,
     data: str,
     columns: Mapping[str, str],
@@ -326,7 +324,7 @@ def _numbers(values: Any, name: str, data: str) -> Any:
     return values.astype(np.float64)
 
 
-def offset_of(table: Table, data: str) -> Any:
+def offset_of(table: Dataset, data: str) -> Any:
     """Return the offset that a table has, as such or as an exposure; None without."""
     import numpy as np
 
@@ -349,7 +347,7 @@ def offset_of(table: Table, data: str) -> Any:
     return None
 
 
-def _survival(table: Table, data: str, columns: Mapping[str, str]) -> Any:
+def _survival(table: Dataset, data: str, columns: Mapping[str, str]) -> Any:
     """Return events, times and maybe strata, as a structured array. columns : as of `columns_of`.
 
     Dates become days since those of `time_from`.
@@ -390,7 +388,7 @@ def _survival(table: Table, data: str, columns: Mapping[str, str]) -> Any:
     return y
 
 
-def _times(table: Table, data: str, dates: str | None) -> dict[str, Any]:
+def _times(table: Dataset, data: str, dates: str | None) -> dict[str, Any]:
     """Return the times and starts as numbers: of dates the days since those of `time_from`.
 
     dates : how they are written, one of `ORDERS`; None: as all of them together say.
@@ -420,7 +418,7 @@ def _times(table: Table, data: str, dates: str | None) -> dict[str, Any]:
     }
 
 
-def _order_of_times(table: Table, data: str, dates: str | None) -> str:
+def _order_of_times(table: Dataset, data: str, dates: str | None) -> str:
     """Return how the dates of survival times are written; refuse what is none. dates : as above."""
     from ..core.files import quote
     from ..io.meaning import Unclear, date_of, order_of
@@ -482,8 +480,11 @@ _SHOWN = 40
 
 
 def _without_row_numbers(
-    table: Table, kept: Collection[str], n_rows: int | None, again: Callable[[str], Table] | None
-) -> Table:
+    table: Dataset,
+    kept: Collection[str],
+    n_rows: int | None,
+    again: Callable[[str], Dataset] | None,
+) -> Dataset:
     """Return a table without the columns that number its rows, with notes that say so.
 
     Numbers from 0 or 1 in the order of the rows are left out; where rows were left out, numbers of
@@ -576,7 +577,7 @@ def _numbering(column: Any, n_rows: int | None) -> tuple[bool, str] | None:
     return None
 
 
-def _without(table: Table, place: int) -> Table:
+def _without(table: Dataset, place: int) -> Dataset:
     """Return a table without one of its features."""
     import numpy as np
 
@@ -595,7 +596,7 @@ def _without(table: Table, place: int) -> Table:
     return replace(table, X=X, feature_names=names, descriptions=told)
 
 
-def _groups_of(table: Table) -> Any:
+def _groups_of(table: Dataset) -> Any:
     """Return the number of the group of every sample, (n,); None where each is by itself.
 
     Without --cv-groups samples of one name are a group: others of a sample that is held out would

@@ -14,7 +14,7 @@ from .target import read_response
 if TYPE_CHECKING:
     from ..io.encoding import Coding
     from ..io.input import Response
-    from ..io.table import Layout, Table
+    from ..io.table import Dataset, Layout
     from ..persistence import LoadedModel
 
 _Options = TypeVar("_Options", SelectOptions, VerifyOptions)
@@ -27,7 +27,7 @@ def read_training(
     metadata: Mapping[str, Any],
     notes: list[str],
     like: Layout | None = None,
-) -> tuple[_Options, Table, Response]:
+) -> tuple[_Options, Dataset, Response]:
     """Return data as `read_response`, of the rows that a file was made from, and what chose them.
 
     A condition of the user's own wins over that of the file.
@@ -59,7 +59,7 @@ def read_training(
     return asked, table, response
 
 
-def other_rows(data: str, table: Table, file: str, metadata: Mapping[str, Any]) -> str | None:
+def other_rows(data: str, table: Dataset, file: str, metadata: Mapping[str, Any]) -> str | None:
     """Return what is said where data have not as many rows as a file was made from; else None."""
     n, known = table.X.shape[0], metadata.get("n_samples")
     if known in (None, n):

@@ -18,7 +18,7 @@ from .options import VerifyOptions, takes
 from .training import other_rows, read_training
 
 if TYPE_CHECKING:
-    from ..io.table import Table
+    from ..io.table import Dataset
     from ..persistence import SavedCertificate
     from ..reporting.records import Claim
 
@@ -93,7 +93,7 @@ def verify(options: VerifyOptions) -> None:
 
 
 def _describe_claims(
-    saved: SavedCertificate, found: Sequence[Mapping[str, float]] | None, table: Table
+    saved: SavedCertificate, found: Sequence[Mapping[str, float]] | None, table: Dataset
 ) -> list[Claim]:
     """Return what certificates claim, and what was recomputed.
 
@@ -127,7 +127,7 @@ def _describe_claims(
     return claims
 
 
-def _check_columns(table: Table, certificate: SavedCertificate, data: str) -> None:
+def _check_columns(table: Dataset, certificate: SavedCertificate, data: str) -> None:
     """Refuse data without an offset or strata that a certificate was made with."""
     from ..core.files import quote
     from ..io.table import ROLES
@@ -143,7 +143,7 @@ def _check_columns(table: Table, certificate: SavedCertificate, data: str) -> No
             )
 
 
-def _check_names(table: Table, certificate: SavedCertificate, data: str) -> None:
+def _check_names(table: Dataset, certificate: SavedCertificate, data: str) -> None:
     """Refuse data whose selected features have other names than those of a certificate."""
     from ..core.files import quote
 

@@ -91,9 +91,18 @@ def remedy(*ways: str) -> str:
     return f" {text[0].upper()}{text[1:]}."
 
 
-def _in_python(option: re.Match[str]) -> str:
+def option(name: str) -> str:
+    """Return what an option is called: in Python the parameter of its name."""
+    return name if _OFFERED.get() is not None else _in_python_name(name)
+
+
+def _in_python_name(name: str) -> str:
+    return name[2:].replace("-", "_")
+
+
+def _in_python(found: re.Match[str]) -> str:
     """Return the parameter of an option: a word for a value stands as it is, a value in quotes."""
-    name, value = option[1][2:].replace("-", "_"), option[2]
+    name, value = _in_python_name(found[1]), found[2]
     if value is None:
         return name
     plain = value[0] in "'\"" or value.isupper()

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.table import Dataset
+
 Float32Array: TypeAlias = NDArray[np.float32]
 Int64Array: TypeAlias = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """A data set with names."""
-
-    X: Float32Array  # (n_samples, n_features)
-    y: NDArray[np.str_]  # (n_samples,) class of each sample
-    feature_names: list[str]  # n_features, unique
-    descriptions: list[str]  # n_features, in words
-    target_name: str
-    about: str  # origin and licence
 
 
 _N_SAMPLES, _N_BLOCKS, _N_IN_BLOCK = 72, 120, 20
 _ALONE = {10: 85, 30: 80, 50: 75, 70: 70}  # shifts of the informative genes, by block
 _JOINTLY = {90: 50, 110: 50}
-_ABOUT = (
-    "Drawn by zeronorm, like gene expression and of no organism: load_demo says how. It is under "
-    "the licence of zeronorm, BSD 3-clause."
-)
 
 
 @overload
@@ -75,7 +60,8 @@ def load_demo(return_X_y: bool = False) -> Dataset | tuple[Float32Array, NDArray
     -------
     Dataset or (X, y)
         X is (72, 2400) float32, y is (72,) of strings, `feature_names` are gene_0001 to gene_2400,
-        `descriptions` say what each gene is in the draw.
+        `descriptions` say what each gene is in the draw. The data are under the licence of
+        zeronorm, BSD 3-clause.
     """
     draw = np.random.RandomState(1)  # whose draws NumPy never changes
 
@@ -116,4 +102,4 @@ def load_demo(return_X_y: bool = False) -> Dataset | tuple[Float32Array, NDArray
 
     X = ((level + spread * values // 4) / 100).astype(np.float32)
     y = np.where(sick, "sick", "healthy")
-    return (X, y) if return_X_y else Dataset(X, y, names, descriptions, "state", _ABOUT)
+    return (X, y) if return_X_y else Dataset(X, y, names, "state", descriptions=descriptions)

@@ -15,11 +15,12 @@ from ..core.files import FileError
 if TYPE_CHECKING:
     from .genotypes import read_plink
     from .groups import read_costs, read_groups
+    from .input import read_table
     from .opening import as_design
-    from .read import read_blocks, read_frame, read_table
+    from .read import read_blocks, read_frame
     from .store import BlockError, check_store, write_store
     from .svmlight import svmlight_blocks
-    from .table import Layout, Table, Where
+    from .table import Dataset, Layout, Where
 
 # Names are imported on use: the command starts at once, and a verifier has no kernels.
 _HOMES = {
@@ -29,21 +30,21 @@ _HOMES = {
     "read_groups": "groups",
     "as_design": "opening",
     "read_blocks": "read",
-    "read_table": "read",
+    "read_table": "input",
     "BlockError": "store",
     "check_store": "store",
     "write_store": "store",
     "svmlight_blocks": "svmlight",
     "Layout": "table",
-    "Table": "table",
+    "Dataset": "table",
     "Where": "table",
 }
 
 __all__ = [
     "BlockError",
+    "Dataset",
     "FileError",
     "Layout",
-    "Table",
     "Where",
     "as_design",
     "check_store",

@@ -25,7 +25,7 @@ from ..core.files import FileError, TargetError, did_you_mean, quote
 from ..core.memory import machine_memory
 from .npy import Member, checked_flags, decoded, listed, load_npz, read_npy, read_npy_header
 from .source import Source, Stream, check_path, format_of, is_label_file, not_utf8, similar_files
-from .table import MISSING, Table, TableColumns, TableRequest, first_nonfinite, unique_names
+from .table import MISSING, Dataset, TableColumns, TableRequest, first_nonfinite, unique_names
 from .texts import are_codes, strict_float
 
 LABEL_KEYS = ("y", "target", "label", "labels")
@@ -238,7 +238,7 @@ def read_npy_table(
     source: Source,
     stream: Stream,
     request: TableRequest,
-) -> Table:
+) -> Dataset:
     """Read a .npy file, memory-mapped unless it is compressed."""
     target = request.target
     X: NDArray[Any]
@@ -264,14 +264,14 @@ def read_npy_table(
             )
         y, name = read_labels(target, X.shape[0])
     others = read_others(source, request, X.shape[0], {}, labels=target is not None)
-    return Table(X, y, target_name=name, **others)
+    return Dataset(X, y, target_name=name, **others)
 
 
 def read_npz(
     source: Source,
     stream: Stream,
     request: TableRequest,
-) -> Table:
+) -> Dataset:
     """Read an .npz file: named arrays, or a sparse matrix as SciPy saves it."""
     arrays = load_npz(source)
     X: NDArray[Any] | sp.csr_array[Any]
@@ -319,7 +319,7 @@ def read_npz(
     names = _names_from(source, arrays, "feature_names", n_features)
     if names is not None:
         names, notes = unique_names(names)
-    return Table(
+    return Dataset(
         X,
         y,
         names,

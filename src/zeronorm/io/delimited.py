@@ -32,7 +32,7 @@ from .encoding import Cells, as_table, needs_coding, text_features
 from .meaning import mark_in, quantity, with_points
 from .source import DELIMITERS, Source, Stream, not_utf8, nul_byte, on_disk
 from .table import (
-    Table,
+    Dataset,
     TableColumns,
     TableRequest,
     assign,
@@ -784,7 +784,7 @@ def _delimiter(line: str, candidates: str) -> str:
 # The rows of a text, and the careful reader of them.
 
 
-def read_delimited(source: Source, stream: Stream, request: TableRequest) -> Table:
+def read_delimited(source: Source, stream: Stream, request: TableRequest) -> Dataset:
     """Read CSV, TSV or another delimited text."""
     start = start_of(source)
     try:

@@ -40,7 +40,7 @@ from .meaning import (
     units_of,
 )
 from .source import Source
-from .table import Layout, Table, TableColumns, TableRequest, check_count
+from .table import Dataset, Layout, TableColumns, TableRequest, check_count
 from .texts import Texts, alike, are_codes, folded, is_code, strict_float
 
 # How one column of a table becomes features: categories one-hot, dates as days, gaps filled.
@@ -580,7 +580,7 @@ def as_table(
     cells: Cells | None,
     request: TableRequest,
     others: Mapping[str, Any],
-) -> Table:
+) -> Dataset:
     """Return a table, its features as they stand or, where there are cells, coded.
 
     others : what else the table has.
@@ -593,16 +593,16 @@ def as_table(
         names, notes = columns.feature_names(like)
         if like is None and not request.is_part:
             notes = (*notes, *notes_of_numbers(names, X))
-        table = Table(X, feature_names=names, notes=notes, cells=cells, **others)
+        table = Dataset(X, feature_names=names, notes=notes, cells=cells, **others)
     else:
-        table = with_features(Table(X, **others), coded(source, columns, cells, request), like)
+        table = with_features(Dataset(X, **others), coded(source, columns, cells, request), like)
     if like is not None and like.exact and table.cells is None:
         named = bool(columns.targets or columns.others or columns.samples)
         check_count(source, table.X.shape[1], like, named)
     return table
 
 
-def coded_whole(source: str, table: Table, request: TableRequest) -> Table:
+def coded_whole(source: str, table: Dataset, request: TableRequest) -> Dataset:
     """Return a table with its features coded by the cells of all rows that it has."""
     if table.cells is None:
         more = [] if request.like else notes_of_numbers(table.feature_names, table.X)
@@ -611,7 +611,7 @@ def coded_whole(source: str, table: Table, request: TableRequest) -> Table:
     return with_features(table, found, request.like)
 
 
-def uncodable(source: str, table: Table) -> FileError | None:
+def uncodable(source: str, table: Dataset) -> FileError | None:
     """Return why columns of a table can be no features whatever becomes of empty cells."""
     if table.cells is None:
         return None
@@ -622,13 +622,13 @@ def uncodable(source: str, table: Table) -> FileError | None:
     return None
 
 
-def _columns_of(table: Table) -> TableColumns:
+def _columns_of(table: Dataset) -> TableColumns:
     names = table.feature_names or []
     samples = None if table.sample_names is None else 0
     return TableColumns(names, len(names), [*range(len(names))], (), samples)
 
 
-def with_features(table: Table, found: Coded, like: Layout | None) -> Table:
+def with_features(table: Dataset, found: Coded, like: Layout | None) -> Dataset:
     """Return a table with features that are coded."""
     by_model = like is not None and like.names is not None
     notes = notes_of(found.filled, found.unseen, by_model, found.codings)

@@ -40,7 +40,7 @@ from .encoding import (
 )
 from .source import Source, Stream, not_utf8, refuse_bomb
 from .table import (
-    Table,
+    Dataset,
     TableColumns,
     TableRequest,
     assign,
@@ -55,7 +55,7 @@ from .texts import Texts, shown
 _WORDS = ("text", "categories", "dates", "objects")  # kinds of columns that are read as text
 
 
-def read_parquet(source: Source, stream: Stream, request: TableRequest) -> Table:
+def read_parquet(source: Source, stream: Stream, request: TableRequest) -> Dataset:
     """Read a Parquet file by polars."""
     frame = _frame_of(source, stream)
     with engine_errors(f"{source}: not a readable Parquet file"):
@@ -80,7 +80,7 @@ def _frame_of(source: Source, stream: Stream) -> Any:
         return nw.from_native(frame, eager_only=True)
 
 
-def table_from(source: Source | str, frame: Any, request: TableRequest) -> Table:
+def table_from(source: Source | str, frame: Any, request: TableRequest) -> Dataset:
     """Return the table in a data frame of narwhals."""
     names: list[str] = frame.columns
     kinds = kinds_of(frame)
@@ -224,7 +224,7 @@ def table_of_cells(
     request: TableRequest,
     word: str = "line",
     gaps: str | None = None,
-) -> Table:
+) -> Dataset:
     """Return rows as a table.
 
     rows : at least one. word : what their numbers count. gaps : what is said of empty cells.
@@ -345,7 +345,7 @@ _MARK = b"\xef\xbb\xbf"  # of the order of bytes
 
 def read_json_lines(
     source: Source, stream: Stream, request: TableRequest, size: int | None = None
-) -> Iterator[Table]:
+) -> Iterator[Dataset]:
     """Yield the rows as tables of about `size` cells each; None: as one table."""
     lines = _objects(source, stream)
     first = next(lines, None)
@@ -439,7 +439,7 @@ _FORMULA = re.compile(
 )
 
 
-def read_excel(source: Source, stream: Stream, request: TableRequest) -> Table:
+def read_excel(source: Source, stream: Stream, request: TableRequest) -> Dataset:
     """Read a sheet: the one asked for, that of the model, or the first."""
     known = request.like.columns.get("layer", "") if request.like is not None else ""
     rows, name, names, notes = _sheet(source, stream, request.layer, known)

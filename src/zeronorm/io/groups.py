@@ -15,14 +15,14 @@ from ..core.files import FileError, PathLike, did_you_mean, quote
 from ..core.groups import Groups
 from ..core.types import FloatArray, IndexArray
 from .source import Source, check_path, format_of, not_utf8
-from .table import MISSING, Table, shared_name
+from .table import MISSING, Dataset, shared_name
 
 # A name may hold a comma or a blank, and hardly a tab.
 _DELIMITERS = "\t,;| "
 _Row = tuple[int, str, str]  # the number of the line, the feature, its group or cost
 
 
-def read_groups(path: PathLike, table: Table, notes: list[str] | None = None) -> Groups:
+def read_groups(path: PathLike, table: Dataset, notes: list[str] | None = None) -> Groups:
     """Read the group of every feature of a table.
 
     Parameters
@@ -35,7 +35,7 @@ def read_groups(path: PathLike, table: Table, notes: list[str] | None = None) ->
         the first line. The first line is a header if it names no feature and its second column is
         the group of no feature. Or gene sets, a .gmt file with the name of a set, a description
         and its genes in every line, parted by tabs: a feature in no set is a group of its own.
-    table : Table
+    table : Dataset
         The data.
     notes : list of str or None
         What a user should know about gene sets is added to it: what is not in the data, and which
@@ -62,7 +62,7 @@ def read_groups(path: PathLike, table: Table, notes: list[str] | None = None) ->
     return Groups(np.array(labels), code)
 
 
-def read_costs(path: PathLike, table: Table) -> FloatArray:
+def read_costs(path: PathLike, table: Dataset) -> FloatArray:
     """Read what every feature of a table costs, (n_features,), from text as of `read_groups`.
 
     Raises
@@ -87,7 +87,7 @@ def read_costs(path: PathLike, table: Table) -> FloatArray:
     return costs[code]
 
 
-def _places(table: Table) -> tuple[list[str], dict[str, list[int]]]:
+def _places(table: Dataset) -> tuple[list[str], dict[str, list[int]]]:
     """Return the names of the features, and the places of each, of a column of text of several."""
     n_features = table.X.shape[1]
     names = table.feature_names
@@ -101,7 +101,7 @@ def _places(table: Table) -> tuple[list[str], dict[str, list[int]]]:
 
 
 def _of_features(
-    source: Source, table: Table, what: str, twice: str, remedy: str
+    source: Source, table: Dataset, what: str, twice: str, remedy: str
 ) -> tuple[list[str], IndexArray]:
     """Return the different values of a file, sorted, and the place of that of every feature.
 

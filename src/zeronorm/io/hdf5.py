@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.files import FileError, did_you_mean, quote
+from ..core.files import FileError, WhereError, did_you_mean, quote
 from ..core.types import Design
 from ..data.chunked import Chunked, SparseReader
 from ..data.opening import open_lazy
@@ -26,11 +26,11 @@ from ..data.store import (
     read_node,
     read_texts,
 )
-from ..data.views import Filled
+from ..data.views import Filled, Rows
 from .arrays import as_labels, read_labels
 from .encoding import notes_of, with_fills
 from .source import Source, Stream, check_path, is_label_file, of_loom
-from .table import Layout, Table, TableRequest, is_missing, places_of_features, unique_names
+from .table import Dataset, Layout, TableRequest, is_missing, places_of_features, unique_names
 
 
 class CellMatrix(Protocol):
@@ -58,11 +58,66 @@ class CellMatrix(Protocol):
     def columns(self) -> list[str]:
         """The names of the columns."""
 
+    kept: NDArray[np.int64] | None  # the rows that are chosen; None: all
+
     def column(self, name: str) -> NDArray[Any]:
         """Return numbers or text, one for each sample."""
 
+    def cells_of(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return numbers or text, one for each row of the file, and where there is none."""
+
+    def keep(self, rows: NDArray[np.int64]) -> None:
+        """Leave out all other samples."""
+
     def design(self) -> Design:
         """Return the matrix."""
+
+
+class _Kept:
+    """What matrices of samples share: which of their rows are chosen."""
+
+    kept: NDArray[np.int64] | None = None
+    samples: list[str] | None = None
+    n_samples: int
+
+    def keep(self, rows: NDArray[np.int64]) -> None:
+        """Leave out all other samples."""
+        if self.samples is not None:
+            self.samples = [self.samples[row] for row in rows]
+        self.kept, self.n_samples = rows, rows.size
+
+    def _of_kept(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows that are chosen."""
+        return values if self.kept is None else values[self.kept]
+
+    def _view(self, design: Design) -> Design:
+        """Return the rows that are chosen."""
+        return design if self.kept is None else Rows(design, self.kept)
+
+
+def _choose_rows(source: Any, cells: CellMatrix, request: TableRequest) -> None:
+    """Leave out the samples that do not pass the condition of a request."""
+    where = request.where
+    if where is None:
+        return
+    compared = []
+    for one in where.comparisons:
+        if one.name not in cells.columns:
+            hint = did_you_mean(one.name, cells.columns)
+            error = WhereError(f"{source}: no column {quote(one.name)}.{hint}")
+            error.lacks, error.there = one.name, list(cells.columns)
+            raise error
+        values, missing = cells.cells_of(one.name)
+        pairs = zip(values.tolist(), missing.tolist(), strict=True)
+        compared.append([None if absent else value for value, absent in pairs])
+    rows = [
+        row
+        for row, own in enumerate(zip(*compared, strict=True))
+        if request.keeps(own, f"{source}: sample {row}")
+    ]
+    if not rows:
+        raise where.nothing_kept(source)
+    cells.keep(np.array(rows, np.int64))
 
 
 def open_annotated(path: str, layer: str | None = None) -> Annotated | Datasets:
@@ -83,7 +138,7 @@ def open_annotated(path: str, layer: str | None = None) -> Annotated | Datasets:
         return (Datasets if is_array else Annotated)(file, path, layer)
 
 
-def read_hdf5(source: Source, stream: Stream, request: TableRequest) -> Table:
+def read_hdf5(source: Source, stream: Stream, request: TableRequest) -> Dataset:
     """Read an HDF5 file."""
     if source.compression is not None:
         raise FileError(f"{source}: a compressed HDF5 file has to be unpacked first.")
@@ -95,9 +150,11 @@ def read_hdf5(source: Source, stream: Stream, request: TableRequest) -> Table:
         return table_from(source, cells, request)
 
 
-def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Table:
+def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Dataset:
     """Return the table of an opened file, or of a store."""
     like, known = request.like, cells.columns
+    n_rows = cells.n_samples
+    _choose_rows(source, cells, request)
     target = request.target
     if target is None and like is not None and isinstance(like.target_name, str):
         target = like.target_name if like.target_name in known else None
@@ -106,12 +163,12 @@ def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Table:
             f"{source}: nothing says what to predict; name a column of obs with --target."
             f"{did_you_mean('', known)}"
         )
-    y, name = (None, None) if target is None else _target(source, cells, target)
+    y, name = (None, None) if target is None else _target(source, cells, target, n_rows)
     columns, column_names = {}, {}
     roles = _roles(request, known)
     asked = roles if target is None else {"target": target, **roles}
     for role, own in roles.items():
-        columns[role], column_names[role] = _one(source, cells, own)
+        columns[role], column_names[role] = _one(source, cells, own, n_rows)
     if cells.layer is not None:
         column_names["layer"] = cells.layer
     X: Any = cells.design()
@@ -121,7 +178,7 @@ def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Table:
         places = places_of_features(source, like.names, names)
         X, descriptions = X.gather(np.array(places, np.int64)), None
         names = list(like.names)
-    return Table(
+    return Dataset(
         X, y, names, name, cells.samples, descriptions, notes=cells.notes,
         columns=columns, column_names=column_names, known=known, layers=cells.layers,
         by_position=tuple(role for role, own in asked.items() if _is_file(cells, own)),
@@ -142,12 +199,12 @@ def _roles(request: TableRequest, known: list[str]) -> dict[str, str]:
 
 
 def _target(
-    source: Any, cells: CellMatrix, target: str
+    source: Any, cells: CellMatrix, target: str, n_rows: int
 ) -> tuple[NDArray[Any], str | tuple[str, ...]]:
     """Return the target, a column of obs, several of numbers, or a file of its own."""
     parts = [part.strip() for part in target.split(",")]
     if len(parts) == 1 or target in cells.columns:
-        return _one(source, cells, target)
+        return _one(source, cells, target, n_rows)
     values = [cells.column(part) for part in parts]
     for part, one in zip(parts, values, strict=True):
         if one.dtype.kind not in "biuf":
@@ -158,11 +215,11 @@ def _target(
     return np.column_stack(values).astype(np.float64), tuple(parts)
 
 
-def _one(source: Any, cells: CellMatrix, name: str) -> tuple[NDArray[Any], str]:
+def _one(source: Any, cells: CellMatrix, name: str, n_rows: int) -> tuple[NDArray[Any], str]:
     n_samples = cells.n_samples
-    if _is_file(cells, name):
-        values, stem = read_labels(name, n_samples, several=False)
-        return values, str(stem)
+    if _is_file(cells, name):  # with a label for each row of the file
+        values, stem = read_labels(name, n_rows, several=False)
+        return values if cells.kept is None else values[cells.kept], str(stem)
     values = cells.column(name)
     return as_labels(source, values, n_samples, f"the column {quote(name)} of obs"), name
 
@@ -201,7 +258,7 @@ class MissingLayerError(FileError, KeyError):
     __str__ = Exception.__str__
 
 
-class Annotated:
+class Annotated(_Kept):
     """A matrix of samples and features, and what a file says of both.
 
     Parameters
@@ -227,8 +284,8 @@ class Annotated:
     def design(self, n_threads: int = 1) -> Design:
         """Return the matrix as a design whose columns have names."""
         if self._genomes:
-            return Chunked(self._matrix, n_threads).named(self.features)
-        return open_lazy(self._matrix, n_threads).named(self.features)
+            return self._view(Chunked(self._matrix, n_threads).named(self.features))
+        return self._view(open_lazy(self._matrix, n_threads).named(self.features))
 
     @property
     def layers(self) -> list[str]:
@@ -243,24 +300,29 @@ class Annotated:
         """The names of what is known of the samples."""
         return [] if self._genomes else _columns_of(self._group["obs"])
 
-    def column(self, name: str) -> NDArray[Any]:
-        """Return numbers or text, one for each sample."""
+    def cells_of(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return numbers or text, one for each row of the file, and where there is none."""
         if name not in self.columns:
             raise FileError(
                 f"{self._path}: obs has no column {quote(name)}.{did_you_mean(name, self.columns)}"
             )
         values, missing = _column(self._group, name)
-        if values.shape != (len(self.samples),):
+        if values.shape != (self._n_rows,):
             raise FileError(
                 f"{self._path}: the column {quote(name)} of obs must have one value for each of "
-                f"{len(self.samples)} samples; its shape is {values.shape}."
+                f"{self._n_rows} samples; its shape is {values.shape}."
             )
+        return values, missing
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return numbers or text, one for each sample."""
+        values, missing = map(self._of_kept, self.cells_of(name))
         row = np.flatnonzero(missing)
         if row.size:
             raise FileError(
                 f"{self._path}: the column {quote(name)} of obs is missing in {row.size} samples, "
-                f"the first of which is {quote(self.samples[row[0]])}. Leave them out, or fill "
-                "them in."
+                f"the first of which is {quote((self.samples or [])[row[0]])}. Leave them out, or "
+                "fill them in."
             )
         return values
 
@@ -317,7 +379,7 @@ class Annotated:
         self._check_sizes((n_samples, n_features))
 
     def _check_sizes(self, shape: tuple[int, ...]) -> None:
-        self.n_samples = len(self.samples)
+        self.n_samples = self._n_rows = len(self.samples or [])
         named = self.n_samples, len(self.features)
         if shape != named:
             raise FileError(
@@ -448,7 +510,7 @@ def is_plain(group: Any) -> bool:
     return not _ANNDATA & set(group)
 
 
-class Datasets:
+class Datasets(_Kept):
     """The arrays of an HDF5 file by their paths, as "study/expression".
 
     layer : which array is the matrix; None: "X", or the only one of two dimensions.
@@ -491,8 +553,8 @@ class Datasets:
             if one.shape == (self.n_samples,) and (one.dtype.kind in "biuf" or _is_text(one))
         ]
 
-    def column(self, name: str) -> NDArray[Any]:
-        """Return numbers or text, one for each sample."""
+    def cells_of(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return numbers or text, one for each row of the file, and where there is none."""
         if name not in self.columns:
             raise FileError(
                 f"{self._path}: no dataset {quote(name)} of {self.n_samples} values, one for each "
@@ -500,17 +562,25 @@ class Datasets:
             )
         array = self._arrays[name]
         values = np.array(array.asstr()[:], str) if _is_text(array) else np.asarray(array[:])
-        gaps = np.flatnonzero(np.isnan(values) if values.dtype.kind == "f" else [])
+        return values, np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return numbers or text, one for each sample."""
+        values, missing = self.cells_of(name)
+        gaps = (
+            np.arange(len(missing))[missing] if self.kept is None else self.kept[missing[self.kept]]
+        )
         if gaps.size:
             raise FileError(
                 f"{self._path}: the dataset {quote(name)} is NaN in {gaps.size} samples, the first "
                 f"of which is that of row {gaps[0]}. Leave them out, or fill them in."
             )
-        return values
+        found: NDArray[Any] = self._of_kept(values)
+        return found
 
     def design(self, n_threads: int = 1) -> Design:
         """Return the matrix."""
-        return open_lazy(self._matrix, n_threads)
+        return self._view(open_lazy(self._matrix, n_threads))
 
     def _see(self, name: str, one: Any) -> None:
         if hasattr(one, "shape"):
@@ -530,7 +600,7 @@ def _is_matrix(one: Any) -> bool:
 # Reads stores as tables: the matrix where it lies, the target and others from obs.
 
 
-class _Stored:
+class _Stored(_Kept):
     """A store, as `table_from` asks for it."""
 
     layer: str | None = None
@@ -551,6 +621,20 @@ class _Stored:
 
     def column(self, name: str) -> NDArray[Any]:
         """Return numbers or text, one for each sample."""
+        found: NDArray[Any] = self._of_kept(self.cells_of(name)[0])
+        return found
+
+    def keep(self, rows: NDArray[np.int64]) -> None:
+        """Leave out all other samples."""
+        if self._gaps is not None:
+            raise FileError(
+                f"{self._path}: a store with gaps, which means of all rows fill; choose the rows "
+                "where it is converted."
+            )
+        super().keep(rows)
+
+    def cells_of(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return numbers or text, one for each row of the file, and where there is none."""
         if name not in self.columns:
             raise FileError(
                 f"{self._path}: obs has no column {quote(name)}.{did_you_mean(name, self.columns)}"
@@ -565,13 +649,13 @@ class _Stored:
                 f"{path}: must have one value for each of {self._design.shape[0]} samples; its "
                 f"shape is {values.shape}. Convert the data again."
             )
-        return values
+        return values, np.array([is_missing(value) for value in values.tolist()], bool)
 
     def design(self) -> Design:
         """Return the matrix, with means in its gaps or, where there is a model, what it has."""
         gaps = self._gaps
         if gaps is None:
-            return self._design
+            return self._view(self._design)
         mean = None
         if self._like is not None and self._like.names is not None:
             known = {name: coding.fill for name, coding in self._like.codings.items()}
@@ -583,7 +667,7 @@ class _Stored:
         """The matrix, which knows what has names."""
         return self._design
 
-    def coded(self, table: Table) -> Table:
+    def coded(self, table: Dataset) -> Dataset:
         """Return a table with what is known of the columns that its features came from."""
         records, path = self._design.codings, self._path
         if not records:
@@ -612,7 +696,7 @@ class _Stored:
         return replace(table, codings=codings, filled=filled, notes=(*table.notes, *notes))
 
 
-def read_stored(path: Path, request: TableRequest) -> Table:
+def read_stored(path: Path, request: TableRequest) -> Dataset:
     """Read a store."""
     try:
         stored = _Stored(path, request.like)

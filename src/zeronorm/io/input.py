@@ -7,26 +7,28 @@ option is answered at once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.messages import show, some
+from ..core.files import PathLike
+from ..core.messages import option, remedy, show, some
 from .joins import across_hint, check_across, read_across, read_genotypes, read_joined
 from .samples import SampleFile
 
 if TYPE_CHECKING:
     from ..core.groups import Groups
-    from .table import Layout, Table, TableRequest
+    from .table import Dataset, Layout, TableRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
     """The data of a selection."""
 
-    table: Table
+    table: Dataset
     response: Response
     groups: Groups | None
 
@@ -78,40 +80,155 @@ class Ordered:
         return len(self.labels)
 
 
-def read(
-    data: str,
-    target: str | None,
+def read_table(
+    path: PathLike,
+    target: str | None = None,
+    *,
+    samples: Sequence[PathLike] = (),
     id: str | None = None,
-    like: Layout | None = None,
+    like: Layout | Dataset | None = None,
     need_labels: bool = False,
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
-    samples: Sequence[str] = (),
-    covariates: Sequence[str] = (),
-    force: Sequence[str] = (),
-    threads: int | None = None,
-    layer: str | None = None,
     where: str | None = None,
     missing: str | None = None,
-    encoding: str | None = None,
+    na: str | None = None,
+    dates: str | None = None,
     decimal: str | None = None,
+    encoding: str | None = None,
+    layer: str | None = None,
+    covariates: Sequence[str] = (),
+    force: Sequence[str] = (),
     by_position: bool = False,
     transpose: bool = False,
     intercept: bool = True,
-    na: str | None = None,
-    dates: str | None = None,
-) -> Table:
-    """Return the built-in data or a file; a file of that name comes first.
+    threads: int | None = None,
+) -> Dataset:
+    r"""Read samples from a file, with what tables say of them: all that the command reads.
 
-    samples : tables of the samples.
-    covariates, force : features that may be columns of these.
-    by_position : whether files of labels are in the order of the samples, where these have names.
-    intercept : whether a model has one, beside which covariates of text need no base level.
+    ==================================== =======================================================
+    svmlight (.svm .libsvm .svmlight,    X csr float64, y the labels of the file. Indices from 0
+    or text that looks like it)          if a 0 occurs, else from 1
+    .npz                                 X the array "X" or the only matrix, y the array `target`,
+                                         "y" or "label"; or what `scipy.sparse.save_npz` writes,
+                                         with or without labels beside it
+    .npy                                 X memory-mapped (in memory if the file is compressed)
+    CSV, TSV (any of , ; tab |)          X float64, y the column `target`; a first column without
+                                         a name holds names of samples
+    JSON lines (.jsonl, .ndjson)         an object on each line, its keys are columns; as CSV
+    Excel (.xlsx)                        the first sheet or `layer`, its first row has names; as
+                                         CSV; needs openpyxl (extra `excel`)
+    Parquet                              X float32 or float64, y the column `target`
+    .h5ad, .h5 of 10x Genomics           X a design that reads by blocks, y a column of obs; needs
+                                         h5py (extra `hdf5`)
+    .bed with .bim and .fam              genotypes, mapped; y the phenotypes of the .fam file, or a
+                                         column of `samples`
+    a store (zeronorm.write_store)       X a design that maps its blocks, y the column `target` of
+                                         obs, or the only one
+    ==================================== =======================================================
+
+    Each file of them plain or compressed (.gz, .bz2, .xz, .zst, .zip with one file inside). A
+    directory of Parquet files, and a pattern as "part-*.csv", are their rows one after the other;
+    "-" is standard input, which lies on the disk meanwhile. "demo" is the built-in data.
+
+    Parameters
+    ----------
+    path : path-like
+    target : str or None
+        The labels: name of a column or array, else index of a column (negative from the end),
+        else path of a .npy, .npz or one-column text file. None where the file says it by itself.
+        Several responses are several columns with commas between them, or an array of several
+        columns; an .npz file may have their names in "target_names".
+    id : str or None
+        The names of the samples: name or index of a column of CSV or Parquet, which is no feature.
+    like : Dataset, Layout or None
+        Read as other data were, or as the training data of a model (its `layout`): with the same
+        first index, and of a file with names only the features that it needs, wherever they stand.
+    samples : list of path-like
+        Tables with a line for each sample, joined by the names of the samples: CSV, TSV, JSON
+        lines, Parquet, or Excel with the sheet behind a colon ("pheno.xlsx:Samples"). Target,
+        columns, covariates, forced features and `where` may be columns of them. Where the samples
+        are columns of the data and features its rows, the data are taken the other way round.
+    need_labels : bool
+        Refuse CSV and Parquet whose target is not known, before any value is read.
+    columns : dict of str, or None
+        What else is no feature, by what it is, as {"time": "days", "event": "died"}: columns or
+        arrays (as for `target`), or files of their own. `Dataset.columns` has their values.
+    drop : list of str
+        Columns of CSV or Parquet that are no features, by name or index: they are not read. A
+        pattern as "gene_*" or "x?" and a range as "a:f" mean several, but those asked for.
+    layer : str or None
+        Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
+        as "study/expression"; of a workbook the sheet. None: X, or the only one, or the first.
+    where : str or None
+        Of tables, HDF5 (by columns of obs) and stores: the rows that are kept, as "batch == 'B1'
+        and age >= 18", with ==, !=, <, <=, >, >=, in ('a', 'b') and not in, joined by `and`, `or`
+        and brackets; names with blanks stand in backticks. A row without a value there is left
+        out, which is all that "income != ''" asks for. A column that must be a text is no feature.
+    missing : "mean", "most_frequent", "indicator" or None
+        What becomes of empty cells in features of CSV, JSON lines, Excel and Parquet: the mean of
+        their column, or its most frequent value, of several the least; with "indicator" the mean,
+        and beside it a column of 0 and 1 that says where; in text a level of its own. Then X is a
+        design, whose rows of training in a fold are filled by what they show. None: they are
+        refused.
+    encoding : str or None
+        Of text: an encoding that Python knows, as "latin-1", "cp1252" or "utf-16". None: UTF-8.
+    decimal : "," or "."
+        Of CSV and TSV: the decimal mark of numbers; the other one may separate thousands. None: it
+        is found from all cells of a column, which are refused where they can be read in two ways.
+    covariates : list of str
+        Columns, or levels of text as "batch=B2", that are to be in every model. Of such a column of
+        text the first level is no feature (of all levels but one, that one): the intercept and the
+        others say where it is, so that it could add nothing to a model. Numbers stay as they are.
+    na : str or None
+        What stands for a missing value in features, target and other columns of CSV, JSON lines,
+        Excel and Parquet, beside NA, NaN and the like: "-9,unknown". -9 is -9.0 as well. None: as
+        in the training of a model.
+    dates : "day-first", "month-first", "iso" or None
+        How dates as 03/04/2020 are written. None: as all dates of their column say; where they say
+        neither, they are refused.
+    force : list of str
+        Features that may be columns of `samples`.
+    by_position : bool
+        Whether files of labels are in the order of the samples, where these have names.
+    transpose : bool
+        Whether features are in the rows and samples in the columns.
+    intercept : bool
+        Whether a model has one, beside which covariates of text need no base level.
+    threads : int or None
+        The threads that scan genotypes.
+
+    Returns
+    -------
+    Dataset
+        X is not searched for NaN in .npy and .npz files (the first scan of a fit does it).
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file (it is a FileError and a FileNotFoundError).
+    FileError
+        If the file cannot be read: a ValueError with the file, the line and column, the remedy.
+
+    Examples
+    --------
+    >>> from zeronorm import BudgetClassifier, read_table
+    >>> _ = open("genes.csv", "w").write("id,g1,g2\na,1.5,0\nb,0.5,2\nc,2.5,1\nd,0,3\n")
+    >>> _ = open("people.csv", "w").write("id,ill\nb,no\na,yes\nc,yes\nd,no\n")
+    >>> data = read_table("genes.csv", "ill", samples=["people.csv"])
+    >>> data.y.tolist()
+    ['yes', 'no', 'yes', 'no']
+    >>> model = BudgetClassifier(1, calibrate=False).fit(data.X, data.y)
+    >>> [data.feature_names[j] for j in model.support_]
+    ['g1']
     """
-    from .table import Layout, TableRequest, Where, absent, check_dates
+    from .table import Dataset, Layout, TableRequest, Where, absent, check_dates
 
+    data, tables = str(path), [*map(str, samples)]
+    if isinstance(like, Dataset):
+        like = like.layout
     check_missing(missing)
-    check_dates(dates, "--dates")
+    check_dates(dates, option("--dates"))
     check_decimal(decimal)
     na = ",".join(absent(na, like)) or None
     roles = columns or {}
@@ -121,70 +238,82 @@ def read(
         "--decimal": decimal,
     }  # fmt: skip
     if is_genotypes(data):
-        for option, value in given.items():
-            if value and not (option in ("--encoding", "--na", "--dates") and samples):
-                raise ValueError(f"{data}: genotypes have no columns to name; leave out {option}.")
-        files = [SampleFile.read(path, encoding, absent(na, None)) for path in samples]
+        for asked, value in given.items():
+            if value and not (asked in ("--encoding", "--na", "--dates") and tables):
+                raise ValueError(
+                    f"{data}: genotypes have no columns to name; leave out {option(asked)}."
+                )
+        files = [SampleFile.read(one, encoding, absent(na, None)) for one in tables]
         target = _target_of(target, like, files, need_labels)
-        return read_genotypes(
+        table = read_genotypes(
             data, target, files, roles, covariates, force, like, where, threads, intercept
         )
-    given |= {"--where": where, "--samples": samples}
+        return _with_roles(table, like, na)
+    given |= {"--where": where, "--samples": tables}
     if is_demo(data):
         named = {f"--{role.replace('_', '-')}": name for role, name in roles.items()}
         return _demo({**given, "--target": target, **named})
     from ..core.files import FileError, TargetError
-    from .read import read_request
+    from .read import WITH_COLUMNS, read_request
 
     if transpose:
-        check_across(samples, {"--where": where, "--drop": drop, "--time": roles})
-        with lasting(data) as (path, _):
-            across = read_across(path, target, id, like, missing, layer, encoding, decimal, na)
+        check_across(tables, {"--where": where, "--drop": drop, "--time": roles})
+        with lasting(data) as (file, _):
+            across = read_across(file, target, id, like, missing, layer, encoding, decimal, na)
             refuse_unasked(across, data, {"target": target}, by_position)
-            return as_named(across, path, data)
+            return _with_roles(as_named(across, file, data), like, na)
     others = {role: name for role, name in roles.items() if role != "event_value"}
-    if samples:
+    if tables:
         # What a model takes as text is text, whatever stands there now; the rest is as it is.
         codings = {} if like is None else like.codings
         kinds = Layout(0, codings=codings, exact=True) if codings else None
-        files = [SampleFile.read(path, encoding, absent(na, None)) for path in samples]
+        files = [SampleFile.read(one, encoding, absent(na, None)) for one in tables]
         target = _target_of(target, like, files, need_labels)
         joined = [name for file in files for name in file.header]
         own_where, of_samples = (None, None) if where is None else Where(where).parted(joined)
 
-        def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Table:
-            rows = None if own_where is None else Where(own_where.text, own_where.comparisons)
+        def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Dataset:
+            rows = None if own_where is None else Where(own_where.text, own_where.condition)
             own = id or of_id
             request = TableRequest(
                 target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
                 is_part=True, encoding=encoding, decimal=decimal, na=na, dates=dates,
             )  # fmt: skip
-            return _own_part(path, name, request, joined, like is None)
+            return _own_part(file, name, request, joined, like is None)
 
-        with lasting(data) as (path, name):
+        with lasting(data) as (file, name):
             table = read_joined(
-                path, target, files, roles, covariates, force, like, missing, of_samples, read_own,
+                file, target, files, roles, covariates, force, like, missing, of_samples, read_own,
                 intercept,
             )  # fmt: skip
-            return as_named(table, path, data)
+            return _with_roles(as_named(table, file, data), like, na)
     rows = None if where is None else Where(where)
     request = TableRequest(
         target, like, id, need_labels, others, tuple(drop), layer, rows, missing,
         tuple(covariates) if intercept else (), encoding, decimal, na=na, dates=dates,
     )  # fmt: skip
-    with lasting(data) as (path, name):
+    with lasting(data) as (file, name):
         try:
-            table = read_request(path, request, name)
+            table = read_request(file, request, name)
         except TargetError as error:
             hint = file_hint("--target", target) if ":" in (target or "") else ""
             raise FileError(
-                f"{error}{hint or across_hint(path, target, encoding, decimal)}"
+                f"{error}{hint or across_hint(file, target, encoding, decimal)}"
             ) from None
     refuse_unasked(table, data, {"target": target, **others}, by_position)
-    if rows is None:
-        return table
-    notes = (*table.notes, rows.note, *(rows.lost if like is None else ()))
-    return replace(table, notes=notes, n_before=rows.n_rows)
+    if rows is not None:
+        lost = rows.lost if like is None and table.form in WITH_COLUMNS else ()
+        notes = (*table.notes, rows.note, *lost)
+        table = replace(table, notes=notes, n_before=rows.n_rows)
+    return _with_roles(table, like, na)
+
+
+def _with_roles(table: Dataset, like: Layout | None, na: str | None) -> Dataset:
+    """Return a table with notes about what is no feature, and what it was read by."""
+    from .meaning import notes_of_roles
+
+    notes = [] if like is not None else notes_of_roles(table)
+    return replace(table, notes=(*table.notes, *notes), na=na)
 
 
 def _target_of(
@@ -203,7 +332,7 @@ def _target_of(
 
 def _own_part(
     data: str, name: str | None, request: TableRequest, joined: Sequence[str], is_new: bool
-) -> Table:
+) -> Dataset:
     """Return the data beside which tables of the samples stand, with what became of the rows.
 
     name : of the data in messages, if another. joined : the columns of these tables.
@@ -227,12 +356,12 @@ def _own_part(
 
 def is_genotypes(data: str) -> bool:
     """Return whether DATA means .bed files: by its suffix, or as the stem of some."""
-    return data.endswith(".bed") or (not Path(data).exists() and Path(f"{data}.bed").exists())
+    return data.endswith(".bed") or (not os.path.exists(data) and os.path.exists(f"{data}.bed"))
 
 
 def is_demo(data: str) -> bool:
     """Return whether data are the built-in ones."""
-    return data == "demo" and not Path(data).exists()
+    return data == "demo" and not os.path.exists(data)
 
 
 # What the built-in data have not, by the options that are about it.
@@ -250,21 +379,17 @@ _NOT_DEMO = {
 }
 
 
-def _demo(given: Mapping[str, Any]) -> Table:
+def _demo(given: Mapping[str, Any]) -> Dataset:
     """Return the built-in data, of which options have nothing to say."""
     from ..datasets import load_demo
-    from .table import Table
 
-    for option, value in given.items():
+    for name, value in given.items():
         if value:
-            what = _NOT_DEMO.get(option, "no column of that name")
+            what = _NOT_DEMO.get(name, "no column of that name")
             one = value if isinstance(value, str | bool) else value[0]
             shown = "" if one is True else f" {one!r}"
-            raise ValueError(f"demo has {what}; leave out {option}{shown}.")
-    demo = load_demo()
-    return Table(
-        demo.X, demo.y, demo.feature_names, demo.target_name, descriptions=demo.descriptions
-    )
+            raise ValueError(f"demo has {what}; leave out {option(name)}{shown}.")
+    return load_demo()
 
 
 def check_missing(missing: str | None, *ways: str) -> None:
@@ -272,13 +397,13 @@ def check_missing(missing: str | None, *ways: str) -> None:
     ways = ways or ("mean", "most_frequent", "indicator")
     if missing not in (None, *ways):
         listed = f"{', '.join(ways[:-1])} or {ways[-1]}"
-        raise ValueError(f"--missing must be {listed}; got {missing!r}.")
+        raise ValueError(f"{option('--missing')} must be {listed}; got {missing!r}.")
 
 
 def check_decimal(decimal: str | None) -> None:
     """Refuse what is no decimal mark, before anything is imported."""
     if decimal not in (None, ",", "."):
-        raise ValueError(f"--decimal must be ',' or '.'; got {decimal!r:.50}.")
+        raise ValueError(f"{option('--decimal')} must be ',' or '.'; got {decimal!r:.50}.")
 
 
 def check_folds(cv: int, remedy: str) -> None:
@@ -328,7 +453,7 @@ def lasting(data: str) -> Iterator[tuple[str, str | None]]:
             raise
 
 
-def as_named(table: Table, path: str, data: str) -> Table:
+def as_named(table: Dataset, path: str, data: str) -> Dataset:
     """Return a table of a file, of standard input with notes that say so."""
     if data != "-":
         return table
@@ -343,7 +468,7 @@ def _named(text: object, path: str) -> str:
 # Labels in files of their own: taken in the order of the rows only where that is asked for.
 
 
-def refuse_unasked(table: Table, data: str, files: Mapping[str, str | None], asked: bool) -> None:
+def refuse_unasked(table: Dataset, data: str, files: Mapping[str, str | None], asked: bool) -> None:
     """Refuse files of labels beside samples with names, unless their order is said to be the same.
 
     files : the option of each role, the file where it has one. asked : whether it is said.
@@ -351,12 +476,14 @@ def refuse_unasked(table: Table, data: str, files: Mapping[str, str | None], ask
     if asked or table.sample_names is None:
         return
     for role in table.by_position:
-        option = "--" + role.replace("_", "-")
+        said = "--" + role.replace("_", "-")
         raise ValueError(
             f"{data}: its samples have names, as {table.sample_names[0]!r:.60}, and the lines of "
-            f"{option} {files.get(role)} have none: their order may be another. Join a table by "
-            f"the names with --samples FILE {option} COLUMN; or say --by-position where the order "
-            "is the same."
+            f"{option(said)} {files.get(role)} have none: their order may be another."
+            + remedy(
+                f"join a table by the names with --samples FILE {said} COLUMN",
+                "say --by-position where the order is the same",
+            )
         )
 
 

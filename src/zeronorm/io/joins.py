@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.messages import counted, remedy, some
+from ..core.messages import counted, option, remedy, some
 from .samples import (
     OWN,
     KnownSamples,
@@ -28,10 +28,10 @@ from .samples import (
 
 if TYPE_CHECKING:
     from .encoding import Coding, Content
-    from .table import Layout, Table, Where
+    from .table import Dataset, Layout, Where
     from .texts import Texts
 
-    Read = Callable[[str | None, Mapping[str, str], str | None], Table]
+    Read = Callable[[str | None, Mapping[str, str], str | None], Dataset]
 
 
 def read_joined(
@@ -46,7 +46,7 @@ def read_joined(
     where: Where | None,
     read: Read,
     intercept: bool,
-) -> Table:
+) -> Dataset:
     """Return data with what tables say of their samples, joined by the samples' names.
 
     Names that a table has mean its column, others a column of the data. Where the columns of the
@@ -139,8 +139,8 @@ def read_joined(
 
 
 def as_needed(
-    table: Table, wanted: Sequence[str], data: str, headers: Mapping[str, list[str]]
-) -> Table:
+    table: Dataset, wanted: Sequence[str], data: str, headers: Mapping[str, list[str]]
+) -> Dataset:
     """Return the columns that a model needs alone; refuse data and tables that lack one."""
     from ..core.files import MissingFeaturesError, did_you_mean
 
@@ -165,7 +165,7 @@ def read_genotypes(
     where: str | None,
     threads: int | None,
     intercept: bool = True,
-) -> Table:
+) -> Dataset:
     """Return genotypes with what tables say of their samples, joined by the samples' names.
 
     A sample that lacks one of the columns is left out, and a note says how many do.
@@ -181,7 +181,7 @@ def read_genotypes(
 
     from ..core.files import quote
     from .genotypes import phenotypes, read_plink, read_samples
-    from .table import Table
+    from .table import Dataset
 
     roles = {role: name for role, name in columns.items() if role != "event_value"}
     people = read_samples(data)
@@ -219,7 +219,7 @@ def read_genotypes(
             known.notes.append("controls and cases, 1 and 2 in the .fam file, are 0 and 1")
     elif target is not None:
         y = known.values(target)
-    return Table(
+    return Dataset(
         X,
         y,
         X.feature_names,
@@ -249,17 +249,17 @@ def _families(people: Any) -> Any:
 
 def _coded(
     known: KnownSamples, names: Sequence[str], like: Layout | None, covariates: Sequence[str]
-) -> Table:
+) -> Dataset:
     """Return columns of the tables alone as features: text is coded, as by a model if there is one.
 
     covariates : those of which text needs no base level.
     """
     import numpy as np
 
-    from .table import Table
+    from .table import Dataset
 
     people = [str(name) for name in known.people["name"][known.kept]]
-    table = Table(np.empty((len(people), 0)), None, feature_names=[], sample_names=people)
+    table = Dataset(np.empty((len(people), 0)), None, feature_names=[], sample_names=people)
     if not names:
         return table
     codings = {} if like is None else {one.column: one for one in like.codings.values()}
@@ -293,12 +293,12 @@ def _distinct(people: Any) -> list[str]:
 
 
 def with_columns(
-    table: Table,
+    table: Dataset,
     known: KnownSamples,
     names: Sequence[str],
     codings: Mapping[str, Coding],
     missing: str | None,
-) -> Table:
+) -> Dataset:
     """Return a table with columns of tables of samples behind its own; text is still to be coded.
 
     codings : of a model, by column.
@@ -364,7 +364,7 @@ def _content(known: KnownSamples, name: str, coding: Coding | None, missing: str
     return content
 
 
-def picked(table: Table, wanted: Sequence[str], data: str) -> Table:
+def picked(table: Dataset, wanted: Sequence[str], data: str) -> Dataset:
     """Return a table with the columns that a model needs alone, in its order."""
     from .table import places_of_features
 
@@ -375,12 +375,12 @@ def picked(table: Table, wanted: Sequence[str], data: str) -> Table:
 
 
 def as_trained(
-    table: Table,
+    table: Dataset,
     like: Layout | None,
     data: str,
     missing: str | None = None,
     covariates: Sequence[str] = (),
-) -> Table:
+) -> Dataset:
     """Return a table with its cells coded, as a model has them where there is one."""
     import numpy as np
 
@@ -409,11 +409,11 @@ def as_trained(
 
 
 def read_named(
-    read: Callable[[str | None], Table],
+    read: Callable[[str | None], Dataset],
     data: str,
     there: Collection[str],
     wanted: Collection[str] = (),
-) -> Table:
+) -> Dataset:
     """Return data whose rows have names: of samples, or of features where samples are in columns.
 
     read : takes the column of the names; None: what the data say by themselves. Its cells are not
@@ -441,7 +441,7 @@ def read_named(
     return table
 
 
-def _naming(table: Table, wanted: Collection[str] = ()) -> str | None:
+def _naming(table: Dataset, wanted: Collection[str] = ()) -> str | None:
     """Return the column that names the features where they are in the rows.
 
     It is one with features that a model needs; else the first, or where that has text and repeats
@@ -469,7 +469,7 @@ def _is_text(column: Texts) -> bool:
     return all(strict_float(text) is None for text in column.levels)
 
 
-def _lies(table: Table, there: Collection[str], wanted: Collection[str]) -> bool:
+def _lies(table: Dataset, there: Collection[str], wanted: Collection[str]) -> bool:
     """Return whether the samples are in the columns, and not in the rows.
 
     They are where the columns that a model needs are in the rows alone; else where names of samples
@@ -485,7 +485,9 @@ def _lies(table: Table, there: Collection[str], wanted: Collection[str]) -> bool
     return not by_row and any(folded(name) in known for name in columns)
 
 
-def upright(table: Table, data: str, there: Collection[str], wanted: Collection[str] = ()) -> Table:
+def upright(
+    table: Dataset, data: str, there: Collection[str], wanted: Collection[str] = ()
+) -> Dataset:
     """Return data with samples in rows; where they are in columns, the other way round."""
     from ..core.files import quote
     from .table import shared_name
@@ -519,7 +521,7 @@ def upright(table: Table, data: str, there: Collection[str], wanted: Collection[
 
 def features_in_rows(
     data: str, like: Layout, encoding: str | None, decimal: str | None, id: str | None
-) -> Table | None:
+) -> Dataset | None:
     """Return data with samples in columns the other way round; None where rows are no features.
 
     like : a model, whose features the names of the rows are.
@@ -570,16 +572,15 @@ def features_in_rows(
 
 def check_across(samples: Sequence[str], others: Mapping[str, object]) -> None:
     """Refuse what cannot be with --transpose. others : the values of options."""
+    own, table = option("--transpose"), option("--samples")
     shown = "shows by itself that features are in the rows"
     if samples:
-        raise ValueError(
-            f"--transpose cannot be with --samples, which {shown}; leave out --transpose."
-        )
-    for option, value in others.items():
+        raise ValueError(f"{own} cannot be with {table}, which {shown}; leave out {own}.")
+    for name, value in others.items():
         if value:
             raise ValueError(
-                f"--transpose cannot be with {option}; put what is known of the samples into a "
-                f"table of --samples, which {shown}, and leave out --transpose."
+                f"{own} cannot be with {option(name)}; put what is known of the samples into a "
+                f"table of {table}, which {shown}, and leave out {own}."
             )
 
 
@@ -593,7 +594,7 @@ def read_across(
     encoding: str | None,
     decimal: str | None = None,
     na: str | None = None,
-) -> Table:
+) -> Dataset:
     """Return data with samples in columns the other way round, and labels from a file.
 
     id : the column with the names of the features; None: what the data say by themselves.
@@ -603,7 +604,7 @@ def read_across(
     from .source import is_label_file
     from .table import TableRequest
 
-    def read(column: str | None) -> Table:
+    def read(column: str | None) -> Dataset:
         request = TableRequest(
             None, None, id or column, False, {}, (), layer, None, missing, is_part=True,
             encoding=encoding, decimal=decimal, na=na,
@@ -651,7 +652,7 @@ def across_hint(data: str, target: str | None, encoding: str | None, decimal: st
     )
 
 
-def _without_texts(table: Table, data: str, there: Collection[str]) -> Table:
+def _without_texts(table: Dataset, data: str, there: Collection[str]) -> Dataset:
     """Return features in rows without the columns that say what these are: no cell is a number.
 
     A column that has the name of a sample stays, and so does one with a number in it: where a cell
@@ -688,7 +689,7 @@ def _without_texts(table: Table, data: str, there: Collection[str]) -> Table:
     )
 
 
-def turned(table: Table, data: str, note: str, there: Collection[str] = ()) -> Table:
+def turned(table: Dataset, data: str, note: str, there: Collection[str] = ()) -> Dataset:
     """Return a table whose rows are features and whose columns are samples, the other way round.
 
     there : what stands in the tables of the samples.

@@ -17,7 +17,7 @@ from ..core.types import FloatArray
 from .texts import Texts, are_codes, decimal_mark, is_code, mark_of, pointed, strict_float
 
 if TYPE_CHECKING:
-    from .table import Table
+    from .table import Dataset
 
 # Dates. 03/04/2020 is the third of April or the fourth of March: all cells of a column say which,
 # or the user does.
@@ -479,7 +479,7 @@ def notes_of_array(names: Sequence[str] | None, X: Any, has_cells: bool = True) 
     return notes_of_stand_ins(columns()) if has_cells else notes_of_stand_ins(columns(), own)
 
 
-def notes_of_roles(table: Table) -> list[str]:
+def notes_of_roles(table: Dataset) -> list[str]:
     """Return notes about numbers of the target, and of what is no feature, that seem to do so."""
     y = table.y
     names = table.target_name if isinstance(table.target_name, tuple) else (table.target_name,)

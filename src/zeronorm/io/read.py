@@ -27,11 +27,10 @@ from .frames import cells_of, table_from
 from .meaning import notes_of_array, notes_of_roles
 from .source import Source, check_path, checked_encoding, format_of, refuse_format, standard_input
 from .table import (
+    Dataset,
     Layout,
-    Table,
     TableColumns,
     TableRequest,
-    Where,
     assign,
     check_count,
     check_dates,
@@ -53,140 +52,10 @@ WITH_COLUMNS = ("delimited", "json_lines", "excel", "parquet")
 _TEXT = ("delimited", "json_lines", "svmlight")
 
 
-def read_table(
-    path: PathLike,
-    target: str | None = None,
-    *,
-    id: str | None = None,
-    like: Layout | None = None,
-    need_labels: bool = False,
-    columns: Mapping[str, str] | None = None,
-    drop: Sequence[str] = (),
-    layer: str | None = None,
-    where: str | None = None,
-    missing: str | None = None,
-    encoding: str | None = None,
-    covariates: Sequence[str] = (),
-    na: str | None = None,
-    dates: str | None = None,
-    decimal: str | None = None,
-) -> Table:
-    """Read samples from a file.
-
-    ==================================== =======================================================
-    svmlight (.svm .libsvm .svmlight,    X csr float64, y the labels of the file. Indices from 0
-    or text that looks like it)          if a 0 occurs, else from 1
-    .npz                                 X the array "X" or the only matrix, y the array `target`,
-                                         "y" or "label"; or what `scipy.sparse.save_npz` writes,
-                                         with or without labels beside it
-    .npy                                 X memory-mapped (in memory if the file is compressed)
-    CSV, TSV (any of , ; tab |)          X float64, y the column `target`; a first column without
-                                         a name holds names of samples
-    JSON lines (.jsonl, .ndjson)         an object on each line, its keys are columns; as CSV
-    Excel (.xlsx)                        the first sheet or `layer`, its first row has names; as
-                                         CSV; needs openpyxl (extra `excel`)
-    Parquet                              X float32 or float64, y the column `target`
-    .h5ad, .h5 of 10x Genomics           X a design that reads by blocks, y a column of obs; needs
-                                         h5py (extra `hdf5`)
-    a store (zeronorm.write_store)       X a design that maps its blocks, y the column `target` of
-                                         obs, or the only one
-    ==================================== =======================================================
-
-    Each file of them plain or compressed (.gz, .bz2, .xz, .zst, .zip with one file inside). A
-    directory of Parquet files, and a pattern as "part-*.csv", are their rows one after the other;
-    "-" is standard input, which lies on the disk meanwhile.
-
-    Parameters
-    ----------
-    path : path-like
-    target : str or None
-        The labels: name of a column or array, else index of a column (negative from the end),
-        else path of a .npy, .npz or one-column text file. None where the file says it by itself.
-        Several responses are several columns with commas between them, or an array of several
-        columns; an .npz file may have their names in "target_names".
-    id : str or None
-        The names of the samples: name or index of a column of CSV or Parquet, which is no feature.
-    like : Layout or None
-        Read as the training data of a model were: the same first index, and of a file with names
-        only the features that the model needs, wherever they stand.
-    need_labels : bool
-        Refuse CSV and Parquet whose target is not known, before any value is read.
-    columns : dict of str, or None
-        What else is no feature, by what it is, as {"time": "days", "event": "died"}: columns or
-        arrays (as for `target`), or files of their own. `Table.columns` has their values.
-
-    drop : list of str
-        Columns of CSV or Parquet that are no features, by name or index: they are not read.
-    layer : str or None
-        Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
-        as "study/expression"; of a workbook the sheet. None: X, or the only one, or the first.
-    where : str or None
-        Of CSV, JSON lines, Excel and Parquet: the rows that are kept, as "batch == 'B1' and age >=
-        18", with ==, !=, <, <=, > and >=; names with blanks stand in backticks. A row without a
-        value there is left out, which is all that "income != ''" asks for. A column that is
-        compared with other text is no feature.
-    missing : "mean", "most_frequent", "indicator" or None
-        What becomes of empty cells in features of CSV, JSON lines, Excel and Parquet: the mean of
-        their column, or its most frequent value, of several the least; with "indicator" the mean,
-        and beside it a column of 0 and 1 that says where; in text a level of its own. Then X is a
-        design, whose rows of training in a fold are filled by what they show. None: they are
-        refused.
-    encoding : str or None
-        Of text: an encoding that Python knows, as "latin-1", "cp1252" or "utf-16". None: UTF-8.
-    decimal : "," or "."
-        Of CSV and TSV: the decimal mark of numbers; the other one may separate thousands. None: it
-        is found from all cells of a column, which are refused where they can be read in two ways.
-    covariates : list of str
-        Columns, or levels of text as "batch=B2", that are to be in every model. Of such a column of
-        text the first level is no feature (of all levels but one, that one): the intercept and the
-        others say where it is, so that it could add nothing to a model. Numbers stay as they are.
-    na : str or None
-        What stands for a missing value in features, target and other columns of CSV, JSON lines,
-        Excel and Parquet, beside NA, NaN and the like: "-9,unknown". -9 is -9.0 as well. None: as
-        in the training of a model.
-    dates : "day-first", "month-first", "iso" or None
-        How dates as 03/04/2020 are written. None: as all dates of their column say; where they say
-        neither, they are refused.
-
-    Returns
-    -------
-    Table
-        X is not searched for NaN in .npy and .npz files (the first scan of a fit does it).
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file (it is a FileError and a FileNotFoundError).
-    FileError
-        If the file cannot be read: a ValueError with the file, the line and column, the remedy.
-    """
-    if missing not in (None, *WAYS):
-        raise ParameterError(
-            "missing", f"must be one of {', '.join(WAYS)}, or None", f"{missing!r:.50}"
-        )
-    check_dates(dates)
-    check_decimal(decimal)
-    rows = None if where is None else Where(where)
-    request = TableRequest(
-        target, like, id, need_labels, columns or {}, tuple(drop), layer, rows, missing,
-        tuple(covariates), encoding, decimal, na=na, dates=dates,
-    )  # fmt: skip
-    table = read_request(path, request)
-    notes = [] if rows is None else [rows.note]
-    notes += [] if like is not None else notes_of_roles(table)
-    return replace(table, notes=(*table.notes, *notes))
-
-
-def check_decimal(decimal: str | None) -> None:
-    """Refuse what is no decimal mark."""
-    if decimal not in (None, ",", "."):
-        raise ValueError(f"decimal must be ',' or '.', or None; got {decimal!r:.50}.")
-
-
 def read_blocks(
     path: PathLike, request: TableRequest, size: int | None = None, name: str | None = None
-) -> Iterator[Table]:
-    """Yield the samples of a file as tables, one after the other; see `read_table`.
+) -> Iterator[Dataset]:
+    """Yield the samples of a file as tables, one after the other; see `zeronorm.read_table`.
 
     JSON lines come in tables of about `size` cells (None: in one), files of several parts in a
     table for each of them where a model says what the features are, and all else in one.
@@ -196,7 +65,7 @@ def read_blocks(
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from .hdf5 import read_stored
 
-        for what in ("id", "drop", "layer", "where", "missing", "encoding", "na", "dates"):
+        for what in ("id", "drop", "layer", "missing", "encoding", "na", "dates"):
             if getattr(request, what):
                 raise FileError(
                     f"{path}: a store has one matrix and its columns; leave out {what}."
@@ -239,7 +108,7 @@ def read_blocks(
             yield replace(table, form=form)
 
 
-def read_request(path: PathLike, request: TableRequest, name: str | None = None) -> Table:
+def read_request(path: PathLike, request: TableRequest, name: str | None = None) -> Dataset:
     """Read samples from a file; see `read_table` and, of the name, `read_blocks`."""
     tables = list(read_blocks(path, request, name=name))
     if not tables and request.where is not None:
@@ -255,8 +124,11 @@ def _check_request(source: Source, form: str, request: TableRequest) -> None:
             raise FileError(
                 f"{source}: only a column of {tables} can be the id; got {request.id!r}."
             )
-        if request.where is not None:
-            raise WhereError(f"{source}: only rows of {tables} can be chosen; leave out --where.")
+        if request.where is not None and form != "hdf5":
+            raise WhereError(
+                f"{source}: only rows of {tables}, of HDF5 or of a store can be chosen; leave out "
+                "--where."
+            )
         if request.drop:
             raise FileError(
                 f"{source}: only columns of {tables} can be dropped; got {request.drop[0]!r}."
@@ -295,7 +167,7 @@ def read_frame(
     covariates: Sequence[str] = (),
     na: str | None = None,
     dates: str | None = None,
-) -> Table:
+) -> Dataset:
     """Return the samples in a data frame of pandas, polars or pyarrow, in memory.
 
     Columns of text, categories and dates are features as they are in a file, and empty cells are
@@ -329,7 +201,7 @@ def read_frame(
         target, like, columns=columns or {}, drop=tuple(drop), missing=missing,
         covariates=tuple(covariates), na=na, dates=dates,
     )  # fmt: skip
-    found: Table = table_from(_FRAME, table, request)
+    found: Dataset = table_from(_FRAME, table, request)
     notes = [] if like is not None else notes_of_roles(found)
     return replace(found, notes=(*found.notes, *notes))
 
@@ -390,8 +262,8 @@ def tables_of_parts(
     path: PathLike,
     parts: Sequence[Path],
     request: TableRequest,
-    read: Callable[[Path, TableRequest], Iterator[Table]],
-) -> Iterator[Table]:
+    read: Callable[[Path, TableRequest], Iterator[Dataset]],
+) -> Iterator[Dataset]:
     """Yield the table of each part; all must have the columns of the first, in any order.
 
     Where no model says what the features are, all parts say it together: they come in one table.
@@ -408,10 +280,10 @@ def tables_of_parts(
 def _read_alike(
     parts: Sequence[Path],
     request: TableRequest,
-    read: Callable[[Path, TableRequest], Iterator[Table]],
-) -> Iterator[tuple[Path, Table]]:
+    read: Callable[[Path, TableRequest], Iterator[Dataset]],
+) -> Iterator[tuple[Path, Dataset]]:
     """Yield each part of which rows are kept, and its table."""
-    first: Table | None = None
+    first: Dataset | None = None
     first_path = parts[0]
     by_name = request.like is not None and request.like.names is not None
     for path in parts:
@@ -431,8 +303,8 @@ def _read_alike(
 
 
 def _coded_together(
-    path: PathLike, found: Sequence[tuple[Path, Table]], request: TableRequest
-) -> Table:
+    path: PathLike, found: Sequence[tuple[Path, Dataset]], request: TableRequest
+) -> Dataset:
     """Return all parts as one table, their columns coded by the cells of all."""
     tables = [table for _, table in found]
     whole = joined(tables)
@@ -449,7 +321,7 @@ def _coded_together(
 
 
 def _joined_cells(
-    numbers: NDArray[Any], names: Sequence[str], found: Sequence[tuple[Path, Table]]
+    numbers: NDArray[Any], names: Sequence[str], found: Sequence[tuple[Path, Dataset]]
 ) -> Cells:
     """Return the cells of all parts; refuse a column that is text in some and numbers in others."""
     own = [{} if table.cells is None else table.cells.texts for _, table in found]
@@ -492,7 +364,7 @@ def _joined_cells(
     return Cells(numbers, whole, places, problems, said[0], dates)
 
 
-def _alike(table: Table, path: Path, first: Table, first_path: Path) -> Table:
+def _alike(table: Dataset, path: Path, first: Dataset, first_path: Path) -> Dataset:
     """Return a table with its features in the order of the first one."""
     names, wanted = table.feature_names, first.feature_names
     if names == wanted and table.X.shape[1] == first.X.shape[1]:
@@ -522,7 +394,7 @@ def _alike(table: Table, path: Path, first: Table, first_path: Path) -> Table:
     return replace(table, X=X[:, order], feature_names=wanted, cells=cells)
 
 
-def _check_kinds(table: Table, path: Path, first: Table, first_path: Path) -> None:
+def _check_kinds(table: Dataset, path: Path, first: Dataset, first_path: Path) -> None:
     """Refuse what is text in one part and numbers in another, and what one part lacks."""
     whole = [("target", table.y, first.y)]
     whole += [(what, table.columns.get(what), first.columns.get(what)) for what in first.columns]
@@ -540,7 +412,7 @@ def _check_kinds(table: Table, path: Path, first: Table, first_path: Path) -> No
             )
 
 
-def joined(tables: Sequence[Table]) -> Table:
+def joined(tables: Sequence[Dataset]) -> Dataset:
     """Return tables as one, rows one after the other, with the columns that all of them have."""
     first = tables[0]
     if len(tables) == 1:

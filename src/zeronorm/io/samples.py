@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..core.files import FileError
     from .encoding import Content
     from .source import Source, Stream
-    from .table import Table, Where
+    from .table import Dataset, Where
     from .texts import Texts
 
 
@@ -328,7 +328,7 @@ def refuse_typo(
     name: str,
     covariates: Sequence[str],
     given: Collection[str],
-    table: Table,
+    table: Dataset,
     data: str,
     headers: Mapping[str, list[str]],
 ) -> None:

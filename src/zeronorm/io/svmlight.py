@@ -22,7 +22,7 @@ from ..core.types import FloatArray, IndexArray
 from .arrays import as_labels, read_labels, read_others
 from .delimited import PART, Text, cut, parts_of
 from .source import Source, Stream, check_path, is_label_file
-from .table import Table, TableRequest
+from .table import Dataset, TableRequest
 
 T = TypeVar("T", bound=np.generic)
 
@@ -196,7 +196,7 @@ def read_svmlight(
     source: Source,
     stream: Stream,
     request: TableRequest,
-) -> Table:
+) -> Dataset:
     """Read an svmlight file."""
     target, like = request.target, request.like
 
@@ -238,7 +238,7 @@ def read_svmlight(
             )
         labels, name = read_labels(target, n_samples)
     others = read_others(source, request, n_samples, {}, labels=target is not None)
-    return Table(X, labels, target_name=name, first_index=first, notes=notes, **others)
+    return Dataset(X, labels, target_name=name, first_index=first, notes=notes, **others)
 
 
 def _report_line(source: Source, number: int, line: bytes) -> NoReturn:

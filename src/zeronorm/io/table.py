@@ -1,7 +1,7 @@
 """What the readers return, and what each column of a file with columns is.
 
-`Table` is the result of every reader, `Layout` what a trained model demands of one. CSV and Parquet
-find their target and features with `assign`, so that a column is named in the same way in both.
+`Dataset` is the result of every reader, `Layout` what a trained model demands of one. CSV and
+Parquet find their target and features with `assign`, so that a column is named alike in both.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import operator
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -161,11 +161,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
     ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-_COMPARISON = re.compile(
-    r"""\s*(?:`([^`]+)`|([^\s`'"<>=!]+))\s*(==|!=|<=|>=|<|>)"""
-    r"""\s*(?:'([^']*)'|"([^"]*)"|([^\s'"<>=!]+))\s*"""
-)
-_AND = re.compile(r"and\b", re.IGNORECASE)
+_NAME = re.compile(r"""\s*(?:`([^`]+)`|([^\s`'"<>=!(),][^\s`'"<>=!]*))""")
+_SIGN = re.compile(r"\s*(==|!=|<=|>=|<|>|in\b|not\s+in\b)", re.IGNORECASE)
+_VALUE = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)"|([^\s'"<>=!(),]+))""")
+_MARK = re.compile(r"\s*([(),]|and\b|or\b)", re.IGNORECASE)
 _MAX_SEEN = 1000  # Of a column so many values are kept, of which an error may name the nearest.
 
 
@@ -175,12 +174,25 @@ class ColumnComparison:
 
     name: str
     operator: str
-    value: float | str
+    value: float | str | tuple[float | str, ...]  # several of in and not in, of one kind
 
     def __str__(self) -> str:
         """Return it as it is written."""
-        value = repr(self.value) if isinstance(self.value, str) else f"{self.value:g}"
-        return f"{self.name} {self.operator} {value}"
+        several = self.value if isinstance(self.value, tuple) else (self.value,)
+        shown = [repr(one) if isinstance(one, str) else f"{one:.15g}" for one in several]
+        value = f"({', '.join(shown)})" if isinstance(self.value, tuple) else shown[0]
+        name = self.name if _NAME.fullmatch(self.name) else f"`{self.name}`"
+        return f"{name} {self.operator} {value}"
+
+    @property
+    def of_text(self) -> bool:
+        """Whether it compares with text."""
+        return isinstance(self.value[0] if isinstance(self.value, tuple) else self.value, str)
+
+    def _compared(self, cell: Any) -> bool:
+        if isinstance(self.value, tuple):
+            return (cell in self.value) == (self.operator == "in")
+        return bool(_OPERATORS[self.operator](cell, self.value))
 
     @property
     def of_presence(self) -> bool:
@@ -197,13 +209,13 @@ class ColumnComparison:
         number: Any = cell
         if self.of_presence:
             return True
-        if isinstance(self.value, str):
+        if self.of_text:
             if not isinstance(cell, str):
                 raise FileError(
                     f"{place}: --where compares the column {quote(self.name)} with text; got the "
                     f"number {cell}. Write the number without quotes."
                 )
-            return bool(_OPERATORS[self.operator](cell.strip(), self.value))
+            return self._compared(cell.strip())
         if isinstance(cell, str):
             try:
                 number = math.nan if "_" in cell else float(cell)
@@ -212,15 +224,40 @@ class ColumnComparison:
         if not isinstance(number, int | float):
             raise FileError(
                 f"{place}: --where compares the column {quote(self.name)} with the number "
-                f"{self.value:g}; got {quote(str(cell))}. Write text in quotes."
+                f"{str(self).rpartition(f'{self.operator} ')[2]}; got {quote(str(cell))}. Write "
+                "text in quotes."
             )
         if math.isnan(number):
             return None
-        return bool(_OPERATORS[self.operator](number, self.value))
+        return self._compared(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Conditions of which all must hold, or one."""
+
+    word: str  # "and" or "or"
+    parts: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        """Return them as they are written."""
+        shown = (f"({one})" if isinstance(one, Joint) else str(one) for one in self.parts)
+        return f" {self.word} ".join(shown)
+
+
+Condition: TypeAlias = "ColumnComparison | Joint"
+
+
+def _comparisons_of(condition: Condition) -> Iterator[ColumnComparison]:
+    if isinstance(condition, Joint):
+        for one in condition.parts:
+            yield from _comparisons_of(one)
+    else:
+        yield condition
 
 
 class Where:
-    """Comparisons that rows must pass, joined by `and`; counts the rows that do.
+    """A condition that rows must pass, comparisons joined by `and` and `or`; counts those that do.
 
     A column that is missing in a row passes no comparison, and NAME != '' asks for nothing else.
     Columns that must be a text, or are in a range of texts, are no features; the others are what
@@ -229,9 +266,10 @@ class Where:
     Parameters
     ----------
     text : str
-        As "batch == 'B1' and age >= 18": a name, bare or in backticks, one of == != < <= > >=, and
-        a number or text in quotes. Text is compared as in a dictionary of code points.
-    comparisons : some of those that the text says; None: all.
+        As "batch == 'B1' and (age >= 18 or site in ('x', 'y'))": a name, bare or in backticks, one
+        of == != < <= > >= in, not in, and a number or text in quotes, or several in brackets. Text
+        is compared as in a dictionary of code points. `and` binds before `or`.
+    condition : a part of that of the text; None: all.
 
     Raises
     ------
@@ -239,27 +277,45 @@ class Where:
         If it is something else.
     """
 
-    def __init__(self, text: str, comparisons: tuple[ColumnComparison, ...] | None = None) -> None:
+    def __init__(self, text: str, condition: Condition | None = None) -> None:
         self.text = " ".join(text.split())
-        self.comparisons = _parsed(text) if comparisons is None else comparisons
+        self.condition = _Parser(text).parsed() if condition is None else condition
+        self.comparisons = tuple(_comparisons_of(self.condition))
         self.n_rows = self.n_kept = self.n_missing = 0
         # The comparisons that did not hold for a row; of what was to be a text what it was.
         self._failed: dict[ColumnComparison, set[str]] = {}
 
+    @property
+    def _needed(self) -> tuple[Condition, ...]:
+        """The conditions that must all hold."""
+        whole = self.condition
+        return whole.parts if isinstance(whole, Joint) and whole.word == "and" else (whole,)
+
     def parted(self, names: Collection[str]) -> tuple[Where | None, Where | None]:
-        """Return the comparisons of other columns, and those of columns of these names."""
+        """Return the conditions on other columns, and those on columns of these names."""
         parts: list[Where | None] = []
         for inside in (False, True):
-            some = tuple(one for one in self.comparisons if (one.name in names) == inside)
-            text = self.text if some == self.comparisons else " and ".join(map(str, some))
-            parts.append(Where(text, some) if some else None)
+            some = []
+            for one in self._needed:
+                where = {leaf.name in names for leaf in _comparisons_of(one)}
+                if len(where) > 1:
+                    raise ValueError(
+                        f"--where {one}: or joins a column of the data and one of a table of "
+                        "samples; columns of both can be joined by and alone. Write the column "
+                        "into the same file."
+                    )
+                if where == {inside}:
+                    some.append(one)
+            whole = some[0] if len(some) == 1 else Joint("and", tuple(some))
+            text = self.text if len(some) == len(self._needed) else str(whole)
+            parts.append(Where(text, whole) if some else None)
         return parts[0], parts[1]
 
     @property
     def of_text(self) -> list[str]:
-        """The names of columns that are compared with text, but for texts that are left out."""
-        texts = [one for one in self.comparisons if isinstance(one.value, str)]
-        return [one.name for one in texts if one.operator != "!="]
+        """The names of columns that must be a text, or in a range of texts."""
+        needed = [one for one in self._needed if isinstance(one, ColumnComparison) and one.of_text]
+        return [one.name for one in needed if one.operator in ("==", "<", "<=", ">", ">=")]
 
     @property
     def lost(self) -> list[str]:
@@ -272,16 +328,34 @@ class Where:
     def keeps(self, cells: Sequence[Any], place: str) -> bool:
         """Return whether a row is kept. cells : one for each comparison."""
         self.n_rows += 1
-        for one, cell in zip(self.comparisons, cells, strict=True):
-            held = one.holds(cell, place)
-            if not held:
-                self.n_missing += held is None
-                others = self._failed.setdefault(one, set())
-                if held is not None and isinstance(one.value, str) and len(others) < _MAX_SEEN:
-                    others.add(cell.strip())
-                return False
-        self.n_kept += 1
-        return True
+        held = self._holds(self.condition, iter(cells), place)
+        self.n_kept += held is True
+        self.n_missing += held is None
+        return held is True
+
+    def _holds(self, condition: Condition, cells: Iterator[Any], place: str) -> bool | None:
+        """Return whether a condition holds; None where it does not, and a cell is missing."""
+        if isinstance(condition, Joint):
+            ends = condition.word == "or"  # whether what holds ends it, or what does not
+            result: bool | None = not ends
+            ended = False
+            for one in condition.parts:
+                if ended:  # the rest is not looked at, as cells may be of another kind there
+                    for _ in _comparisons_of(one):
+                        next(cells)
+                    continue
+                held = self._holds(one, cells, place)
+                ended = (held is True) == ends
+                if ended or held is None:
+                    result = held
+            return result
+        cell = next(cells)
+        held = condition.holds(cell, place)
+        if not held:
+            others = self._failed.setdefault(condition, set())
+            if held is not None and condition.of_text and len(others) < _MAX_SEEN:
+                others.add(cell.strip())
+        return held
 
     @property
     def note(self) -> str:
@@ -294,15 +368,16 @@ class Where:
         # No row that passed those before it has passed this one.
         one = max(self._failed, key=self.comparisons.index, default=self.comparisons[0])
         values, hint = sorted(self._failed.get(one, ())), ""
-        if one.operator == "==" and isinstance(one.value, str):
-            hint = did_you_mean(one.value, values)
+        if one.operator in ("==", "in") and one.of_text:
+            wanted = one.value[0] if isinstance(one.value, tuple) else one.value
+            hint = did_you_mean(str(wanted), values)
         hint = hint or f" Look at the values of {quote(one.name)}."
         return FileError(f"{source}: no samples are left: {self.note}.{hint}")
 
 
 def where_not(name: str, value: str) -> str:
     """Return the option that leaves out the rows of which a column is a text."""
-    shown = name if re.fullmatch(r"[^\s`'\"<>=!]+", name) else f"`{name}`"
+    shown = name if _NAME.fullmatch(name) else f"`{name}`"
     mark = '"' if "'" in value or shown != name else "'"  # no ` within " of a shell
     return typed(f"{shown} != {mark}{value}{mark}")
 
@@ -315,38 +390,100 @@ def typed(comparisons: str) -> str:
     return f"--where {shlex.quote(comparisons)}"
 
 
-def _parsed(text: str) -> tuple[ColumnComparison, ...]:
-    found, place = list[ColumnComparison](), 0
-    while True:
-        match = _COMPARISON.match(text, place)
-        if match is None:
-            raise _refused(text, text[place:])
-        quoted_name, name, sign, single, double, bare = match.groups()
-        value: float | str | None = single if single is not None else double
-        if value is None:
-            try:
-                value = math.nan if "_" in bare else float(bare)
-            except ValueError:
-                value = math.nan
-            if math.isnan(value):
-                raise _refused(text, bare, f"; write text in quotes: {sign} {bare!r}")
-        found.append(ColumnComparison(quoted_name or name, sign, value))
-        place = match.end()
-        if place == len(text):
-            return tuple(found)
-        joint = _AND.match(text, place)
-        if joint is None:
-            raise _refused(text, text[place:], "; comparisons are joined by and")
-        place = joint.end()
+class _Parser:
+    """Reads a condition from a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.place, self.depth = text, 0, 0
+
+    def parsed(self) -> Condition:
+        """Return the whole text as a condition."""
+        found = self._joined("or")
+        if self.text[self.place :].strip():
+            raise self._refused("; comparisons are joined by and, or")
+        return found
+
+    def _joined(self, word: str) -> Condition:
+        parts = [self._joined("and") if word == "or" else self._one()]
+        while self._mark(word):
+            parts.append(self._joined("and") if word == "or" else self._one())
+        return parts[0] if len(parts) == 1 else Joint(word, tuple(parts))
+
+    def _one(self) -> Condition:
+        if self._mark("("):
+            self.depth += 1
+            if self.depth > _MAX_DEPTH:
+                raise self._refused("; there are too many brackets")
+            found = self._joined("or")
+            if not self._mark(")"):
+                raise self._refused("; a bracket is not closed")
+            self.depth -= 1
+            return found
+        begin = self.place
+        name, sign = self._next(_NAME), self._next(_SIGN)
+        if name is None or sign is None:
+            self.place = begin
+            raise self._refused()
+        operator = " ".join(sign[0].lower().split())
+        value: float | str | tuple[float | str, ...]
+        value = self._several(operator) if operator.endswith("in") else self._value(operator)
+        return ColumnComparison(name[0] or name[1], operator, value)
+
+    def _several(self, operator: str) -> tuple[float | str, ...]:
+        if not self._mark("("):
+            raise self._refused(f"; write {operator} ('a', 'b')")
+        values = [self._value(operator)]
+        while self._mark(","):
+            values.append(self._value(operator))
+        if not self._mark(")"):
+            raise self._refused("; a bracket is not closed")
+        if len({isinstance(one, str) for one in values}) > 1:
+            raise self._refused(f"; {operator} takes numbers, or text in quotes, and not both")
+        return tuple(values)
+
+    def _value(self, operator: str) -> float | str:
+        begin = self.place
+        found = self._next(_VALUE)
+        if found is None:
+            raise self._refused()
+        single, double, bare = found
+        text: str | None = single if single is not None else double
+        if text is not None:
+            return text
+        number = strict_float(bare)
+        if number is None or math.isnan(number):
+            self.place = begin
+            raise self._refused(f"; write text in quotes: {operator} {bare!r}", bare)
+        return number
+
+    def _next(self, pattern: re.Pattern[str]) -> tuple[Any, ...] | None:
+        found = pattern.match(self.text, self.place)
+        if found is None:
+            return None
+        self.place = found.end()
+        return found.groups()
+
+    def _mark(self, wanted: str) -> bool:
+        found = _MARK.match(self.text, self.place)
+        if found is None or found[1].lower() != wanted:
+            return False
+        self.place = found.end()
+        return True
+
+    def _refused(self, hint: str = "", at: str | None = None) -> ValueError:
+        return _refused(self.text, at or self.text[self.place :], hint)
+
+
+_MAX_DEPTH = 50  # brackets within brackets
 
 
 def _refused(text: str, rest: str, hint: str = "") -> ValueError:
     if not hint and re.search(r"[^=!<>]=[^=]", rest):
         hint = "; equality is =="
     return ValueError(
-        f"--where must be NAME OP VALUE with ==, !=, <, <=, > or >=, as \"batch == 'B1' and age >= "
-        f'18" (names with blanks in backticks); got {quote(text)}, which is not understood at '
-        f"{quote(rest.strip())}{hint}."
+        f"--where must be NAME OP VALUE with ==, !=, <, <=, >, >= or in, as \"batch == 'B1' and "
+        f'age >= 18" (names with blanks in backticks); got {quote(text)}, which is not understood '
+        f"at {quote(rest.strip())}{hint}."
     )
 
 
@@ -357,8 +494,8 @@ ROLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Samples read from a file."""
+class Dataset:
+    """Samples read from a file, with what tables say of them; see `zeronorm.read_table`."""
 
     # (n_samples, n_features); a design where the file is read by blocks
     X: NDArray[Any] | sp.csr_array[Any] | Design
@@ -386,6 +523,55 @@ class Table:
     unseen: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     cells: Cells | None = None  # of a part: what is still to be coded
     n_before: int | None = None  # rows of the file before --where
+    na: str | None = None  # what stood for a missing value, as the caller said
+
+    @property
+    def layout(self) -> Layout:
+        """How other files are read for a model of these features."""
+        own = dict(self.column_names) | ({} if self.na is None else {"na": self.na})
+        names, n_features = self.feature_names, self.X.shape[1]
+        return Layout(
+            n_features, names, self.first_index, self.target_name, columns=own,
+            codings=self.codings,
+        )  # fmt: skip
+
+    @property
+    def features(self) -> Any:
+        """A data frame of polars with a line for each feature: its name and its column.
+
+        Also what kind it is, number, category or date, and its description where there is one.
+        """
+        import polars as pl
+
+        names = self.feature_names or [str(j) for j in range(self.X.shape[1])]
+        made = [self.codings.get(name) for name in names]
+        found = {
+            "feature": names,
+            "column": [
+                name if one is None else one.column for name, one in zip(names, made, strict=True)
+            ],
+            "kind": ["number" if one is None else one.kind for one in made],
+        }
+        if self.descriptions is not None:
+            found["description"] = self.descriptions
+        return pl.DataFrame(found)
+
+    @property
+    def samples(self) -> Any:
+        """A data frame of polars with a line for each sample: name, target, what else was asked."""
+        import polars as pl
+
+        found: dict[str, Any] = {}
+        if self.sample_names is not None:
+            found["sample"] = self.sample_names
+        if self.y is not None:
+            name = self.target_name or "target"
+            if isinstance(name, tuple):
+                found |= dict(zip(name, self.y.T, strict=True))
+            else:
+                found[name] = self.y
+        found |= {self.column_names.get(role, role): one for role, one in self.columns.items()}
+        return pl.DataFrame(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -540,14 +726,19 @@ def assign(
             roles["id"] = samples = names.index(own)
     there = {what: place for what, place in roles.items() if place is not None}
     _check_distinct(source, targets, there)
-    dropped = [
-        _find_column(source, name, names, n_columns, request, "dropped") for name in request.drop
-    ]
-    for name, place in zip(request.drop, dropped, strict=True):
-        if place in (*targets, *there.values()):
-            raise FileError(
-                f"{source}: column {quote(name)} is asked for, so it cannot be dropped."
-            )
+    dropped: list[int | None] = []
+    asked = {*targets, *there.values()}
+    for name in request.drop:
+        several = None if names is None else _several_columns(source, name, names)
+        if several is None:
+            place = _find_column(source, name, names, n_columns, request, "dropped")
+            if place in asked:
+                raise FileError(
+                    f"{source}: column {quote(name)} is asked for, so it cannot be dropped."
+                )
+            dropped.append(place)
+        else:
+            dropped += [place for place in several if place not in asked]
     compared: tuple[int, ...] = ()
     if request.where is not None:
         wanted = [one.name for one in request.where.comparisons]
@@ -572,6 +763,34 @@ def assign(
         raise FileError(f"{source}: no features in it (one column, which is the target).")
     others = {what: place for what, place in there.items() if what != "id"}
     return TableColumns(names, n_columns, features, targets, samples, others, compared)
+
+
+def _several_columns(source: Source | str, text: str, names: Sequence[str]) -> list[int] | None:
+    """Return the columns that a pattern as gene_* or a range as a:f means; None where it is a name.
+
+    A column of that very name comes first.
+    """
+    if text in names:
+        return None
+    if {*text} & {*"*?"}:
+        pattern = re.compile(".*".join(map(_with_single, text.split("*"))), re.DOTALL)
+        found = [place for place, name in enumerate(names) if pattern.fullmatch(name)]
+        if not found:
+            raise FileError(f"{source}: no column is like {quote(text)}; write an existing name.")
+        return found
+    first, mark, last = text.partition(":")
+    if not mark or names.count(first) != 1 or names.count(last) != 1:
+        return None
+    ends = names.index(first), names.index(last)
+    if ends[0] > ends[1]:
+        raise FileError(
+            f"{source}: {quote(first)} stands behind {quote(last)}; write {last}:{first}."
+        )
+    return [*range(ends[0], ends[1] + 1)]
+
+
+def _with_single(text: str) -> str:
+    return ".".join(map(re.escape, text.split("?")))
 
 
 def check_count(source: Source | str, n_features: int, like: Layout, named: bool) -> None:

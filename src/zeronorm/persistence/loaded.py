@@ -18,7 +18,7 @@ from ..core.html import certificate_text, coefficient_heads, features_table
 from ..core.ranking import cut_of, predicted
 from ..core.types import FloatArray, IndexArray
 from ..io.encoding import Coding
-from ..io.table import Layout, Table, other_number
+from ..io.table import Dataset, Layout, other_number
 from .records import half_width
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class LinearModel:
         """Return data and the positions of the support in it."""
         names: Sequence[Any] | None = None
         frame = None
-        if isinstance(X, Table):
+        if isinstance(X, Dataset):
             X, names = X.X, X.feature_names
         else:
             frame = frame_of(X)
@@ -228,7 +228,7 @@ class LoadedClassifier(LinearModel):
 
         Parameters
         ----------
-        X : array, sparse matrix or array, data frame or Table
+        X : array, sparse matrix or array, data frame or Dataset
             (n_samples, n_features_in_). Where both X and the model have names, features are found
             by name: order does not matter and other columns may be missing or be there. Text, dates
             and empty cells of a data frame are coded as those of the training table were.

@@ -80,7 +80,7 @@ def save(
     feature_names : sequence of n_features_in_ str, or None
         Names of all features if the estimator was fitted on data without (`feature_names_in_`).
     first_index : int
-        What the data file calls its first feature: `Table.first_index`.
+        What the data file calls its first feature: `Dataset.first_index`.
     target_name : str, list of str, or None
         Name of the target column; of several responses the name of each.
     columns : dict of str, or None
@@ -90,7 +90,7 @@ def save(
         "where", which rows were chosen, as --where says it; "na", what else stood for them, and
         "dates", how dates are written. `zeronorm predict` finds them.
     codings : dict, or None
-        How the features came from columns of a table, `Table.codings`: `zeronorm predict` codes
+        How the features came from columns of a table, `Dataset.codings`: `zeronorm predict` codes
         the columns of other tables so.
     X : data of the fit, or None
         Where they are given, the file keeps how many rows they have, and the means of the features

@@ -24,7 +24,7 @@ from ..estimators import (
 )
 from ..estimators.held_out import CrossValidation
 from ..io.opening import as_design
-from ..io.table import Table
+from ..io.table import Dataset
 from ..model_selection.cross_validation import fold_models
 from ..model_selection.search import BudgetCV
 from ..persistence import write_file
@@ -254,7 +254,7 @@ def _samples(
         of = target_name or "response"
         target_names = tuple(f"{of} {number}" for number in range(target.shape[1]))
     data: Any = X
-    table = Table(
+    table = Dataset(
         data,
         target,
         names,

@@ -9,7 +9,7 @@ from ..core.messages import Doubt, Leaked, show, some
 
 if TYPE_CHECKING:
     from ..io.input import Response, Samples
-    from ..io.table import Table
+    from ..io.table import Dataset
     from .records import ChosenPoint, Feature, ModelFound
 
 _MOST = 4  # A note names so many labels or columns.
@@ -51,7 +51,7 @@ class RepeatedNames:
     def __init__(self) -> None:
         self._hashes: list[Any] = []
 
-    def take(self, table: Table) -> None:
+    def take(self, table: Dataset) -> None:
         """Take the names of a block; rows of one sample that differ in their start are meant so."""
         import numpy as np
 
@@ -133,14 +133,14 @@ def targets_in_disguise(
     ]
 
 
-def _said_columns(texts: Mapping[str, str], kept: Collection[str], table: Table) -> set[str]:
+def _said_columns(texts: Mapping[str, str], kept: Collection[str], table: Dataset) -> set[str]:
     """Return the features that are asked for by name, or of which a note says what they are."""
     names = {name for name, one in table.codings.items() if one.column in texts.values()}
     leaked = [one for one in table.notes if isinstance(one, Leaked)]
     return {*kept, *names, *(one.partition("'")[2].partition("'")[0] for one in leaked)}
 
 
-def _is_date(name: str, table: Table) -> bool:
+def _is_date(name: str, table: Dataset) -> bool:
     """Return whether a feature is the days of a column of dates."""
     coding = table.codings.get(name)
     return coding is not None and coding.kind == "date" and coding.number == name

@@ -38,7 +38,7 @@ from ..opening import as_design
 from ..read import matching, parts_of, read_request
 from ..source import check_path, refuse_format
 from ..svmlight import svmlight_blocks
-from ..table import Table, TableRequest
+from ..table import Dataset, TableRequest
 
 _HDF5 = (".h5ad", ".h5", ".hdf5")
 _TEXT = (".svm", ".svmlight", ".libsvm")
@@ -123,7 +123,7 @@ def open_source(
     return of_table(read_request(path, request))
 
 
-def of_table(table: Table) -> Contents:
+def of_table(table: Dataset) -> Contents:
     """Return a table that was read as a whole."""
     columns = dict(table.columns)
     if table.y is not None:

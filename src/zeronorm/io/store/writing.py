@@ -47,7 +47,7 @@ from ...data.store import (
 )
 from ..encoding import FREQUENT, WAYS, describe_codings
 from ..read import parts_of
-from ..table import Table
+from ..table import Dataset
 from .sources import (
     KINDS,
     Contents,
@@ -119,7 +119,7 @@ def write_store(
         directory or pattern of files with the same columns), .h5ad, 10x .h5, a directory of Zarr;
         genotypes as .pgen or .bgen, also several such files with the same samples, by a list of
         paths or a pattern, as chr*.pgen (chr2 before chr10); or what estimators take as X; or a
-        Table, as read_table returns it, with all of its columns.
+        Dataset, as read_table returns it, with all of its columns.
         svmlight, Parquet, .npy, .h5ad, Zarr and genotypes are read a few columns at a time. The
         arrays of .npz lie in a file without a name beside the store until the conversion ends. CSV
         is gone through once: its numbers lie by row in such a file, 8 bytes each, and memory has
@@ -266,12 +266,12 @@ def _opened(
             source, target, id, keep, drop, layer, encoding, decimal, missing, spill
         )
         return contents, paths, identity
-    if isinstance(data, Table) and not any(asked):
+    if isinstance(data, Dataset) and not any(asked):
         return of_table(data), [], None
     if any(asked):
         raise ValueError(
             "target, id, keep, drop, layer, encoding, decimal and missing are of files; convert "
-            "an array of the features alone, a Table that was read with them, or the file."
+            "an array of the features alone, a Dataset that was read with them, or the file."
         )
     named = getattr(data, "columns", None)
     design = OfDesign(data)

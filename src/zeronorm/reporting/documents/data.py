@@ -31,7 +31,7 @@ from ...io.encoding import (
     said,
 )
 from ...io.input import Response
-from ...io.table import Table, TableRequest
+from ...io.table import Dataset, TableRequest
 from ...io.texts import Texts
 from ...persistence import summarize
 from ..records import (
@@ -61,7 +61,7 @@ _NAMES = re.compile(r"(^|[^a-z])(id|ids|sample|patient|subject)s?($|[^a-z])", re
 
 def describe_data(
     data: str,
-    table: Table,
+    table: Dataset,
     response: Response | None = None,
     groups: Groups | None = None,
     n_covariates: int = 0,
@@ -127,17 +127,17 @@ def _describe_range(response: Response) -> Range:
     return Range(least=one.least, largest=one.largest, mean=one.mean, exposure=exposure)
 
 
-def described(table: Table, index: int) -> dict[str, Any]:
+def described(table: Dataset, index: int) -> dict[str, Any]:
     """Return the fields of `Feature`."""
     description = table.descriptions[index] if table.descriptions else None
     return {"index": index, "name": feature_name(table, index), "description": description}
 
 
-def describe_feature(table: Table, index: int) -> Feature:
+def describe_feature(table: Dataset, index: int) -> Feature:
     return Feature(**described(table, index))
 
 
-def describe_equivalents(certificate: Certificate, table: Table) -> list[Duplicates]:
+def describe_equivalents(certificate: Certificate, table: Dataset) -> list[Duplicates]:
     """Return the features of a support that have duplicates, each with them."""
     return [
         Duplicates(
@@ -169,7 +169,7 @@ def describe_file(loaded: LoadedModel) -> ModelFile:
     )
 
 
-def feature_name(table: Table, index: int) -> str:
+def feature_name(table: Dataset, index: int) -> str:
     names = table.feature_names
     return names[index] if names is not None else str(index + table.first_index)
 
@@ -180,14 +180,14 @@ def by_class(classes: Any, paths: Sequence[_T]) -> Iterator[tuple[Any, _T]]:
     return zip(labels[1:] if len(labels) == 2 else labels, paths, strict=True)
 
 
-def describe_columns(table: Table) -> Columns:
+def describe_columns(table: Dataset) -> Columns:
     """Return what is in each column of a table that is not coded yet, and what they could be."""
     columns = [*_records(table)]
     gaps, targets = int(_rows_with_gaps(table).sum()), _targets(table, columns)
     return Columns(columns=columns, rows_with_gaps=gaps, targets=targets)
 
 
-def _records(table: Table) -> Iterator[Column]:
+def _records(table: Dataset) -> Iterator[Column]:
     """Yield a record of every column."""
     problems = {} if table.cells is None else dict(table.cells.problems or {})
     texts = {} if table.cells is None else table.cells.texts
@@ -204,7 +204,7 @@ def _records(table: Table) -> Iterator[Column]:
         yield Column(name=name, **record, **(_of_texts(texts[order]) if order in texts else values))
 
 
-def _kind(table: Table, order: int, name: str, problem: ColumnProblem | None) -> dict[str, Any]:
+def _kind(table: Dataset, order: int, name: str, problem: ColumnProblem | None) -> dict[str, Any]:
     """Return what a column can be, or why it can be no feature."""
     content = _content(table, order)
     result = problem or fitted(name, content, "mean")
@@ -215,12 +215,12 @@ def _kind(table: Table, order: int, name: str, problem: ColumnProblem | None) ->
     return {"kind": "text" if is_text else "unusable", "problem": said_of_it, "constant": False}
 
 
-def _content(table: Table, order: int) -> Content:
+def _content(table: Dataset, order: int) -> Content:
     X: Any = table.X
     return X[:, order] if table.cells is None else table.cells.content(order)
 
 
-def _in_words(table: Table, order: int, name: str, problem: ColumnProblem) -> str:
+def _in_words(table: Dataset, order: int, name: str, problem: ColumnProblem) -> str:
     """Return why a column can be no feature, with the place of an example."""
     if table.cells is None or problem.row is None:
         return said(name, "", replace(problem, only=True))
@@ -264,7 +264,7 @@ def _sorted(numbers: FloatArray, orders: Sequence[int]) -> Iterator[tuple[FloatA
         yield values, is_new
 
 
-def _numbers(table: Table) -> FloatArray:
+def _numbers(table: Dataset) -> FloatArray:
     """Return the numbers of all columns, NaN where a cell is empty or text."""
     return np.asarray(table.X) if table.cells is None else table.cells.numbers
 
@@ -275,7 +275,7 @@ def _of_texts(texts: Texts) -> dict[str, Any]:
     return {"missing": int(gaps_of(texts).size), **values}
 
 
-def _rows_with_gaps(table: Table) -> Any:
+def _rows_with_gaps(table: Dataset) -> Any:
     """Return which rows have an empty cell, but in columns that are empty in all."""
     if table.cells is None:
         return np.zeros(table.X.shape[0], bool)
@@ -286,7 +286,7 @@ def _rows_with_gaps(table: Table) -> Any:
     return gaps[:, ~gaps.all(axis=0)].any(axis=1)
 
 
-def _targets(table: Table, columns: Sequence[Column]) -> list[TargetColumn]:
+def _targets(table: Dataset, columns: Sequence[Column]) -> list[TargetColumn]:
     """Return the columns of few values, which could be classes to predict, two values first.
 
     Numbers of few values are none where most columns are such, as counts and genotypes are.
@@ -319,13 +319,13 @@ def _counts(numbers: FloatArray, orders: Sequence[int]) -> Iterator[dict[str, in
             yield {f"{row[at]:g}": to - at for at, to in itertools.pairwise(begins)}
 
 
-def _counts_of_texts(table: Table, order: int) -> dict[str, int]:
+def _counts_of_texts(table: Dataset, order: int) -> dict[str, int]:
     texts = _content(table, order)
     assert isinstance(texts, Texts)
     return dict(sorted(texts.counts().items()))
 
 
-def coded_as_far_as_can_be(source: str, table: Table, columns: Sequence[Column]) -> Table:
+def coded_as_far_as_can_be(source: str, table: Dataset, columns: Sequence[Column]) -> Dataset:
     """Return a table with the columns that can be features alone, their empty cells filled."""
     kept = [j for j, one in enumerate(columns) if one.kind not in ("text", "unusable")]
     if not kept:

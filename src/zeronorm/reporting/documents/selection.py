@@ -33,7 +33,7 @@ from ...estimators import (
 from ...estimators.held_out import CrossValidation, model_scores, standard_error
 from ...inference.false_discoveries import Discoveries
 from ...io.input import Response
-from ...io.table import Table
+from ...io.table import Dataset
 from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
 from ...model_selection.cross_validation import PermutationTest
@@ -109,7 +109,7 @@ def describe_selection(
     )
 
 
-def outputs_of(estimator: Any, table: Table) -> list[Any]:
+def outputs_of(estimator: Any, table: Dataset) -> list[Any]:
     """Return the classes or the responses that share the features of one model; else none."""
     if isinstance(table.target_name, tuple):
         return list(table.target_name)
@@ -164,7 +164,7 @@ def _loss_of(estimator: Any) -> str | None:
 def describe_model(
     estimator: Any,
     size: Any,
-    table: Table,
+    table: Dataset,
     response: Response,
     design: Design,
     validation: CrossValidation | None,
@@ -229,7 +229,7 @@ def describe_features(
     coef: FloatArray,
     step: Literal["block", "point"],
     entered: IndexArray,
-    table: Table,
+    table: Dataset,
     design: Design,
     loss: str | None,
     groups: Groups | UnsetType | None = UNSET,
@@ -264,7 +264,7 @@ def describe_features(
 
 
 def _describe_covariates(
-    label: Any, model: Selection, table: Table, design: Design, loss: str | None
+    label: Any, model: Selection, table: Dataset, design: Design, loss: str | None
 ) -> list[Term]:
     """Return the covariates of a model for a class, in order, as `describe_features`."""
     deviation = deviations(design.gather(model.covariates))
@@ -278,7 +278,7 @@ def _describe_covariates(
     ]
 
 
-def _describe_calibration(estimator: Any, size: Any, table: Table) -> Calibrated | None:
+def _describe_calibration(estimator: Any, size: Any, table: Dataset) -> Calibrated | None:
     """Return the scale of a model, its log-loss out of fold, and that of the shares of classes."""
     model = estimator._paths[0][size]
     if not is_classifier(estimator):
@@ -399,7 +399,7 @@ def _describe_permutations(test: PermutationTest | None, size: Any) -> Permuted 
     )
 
 
-def describe_proof(proof: Proof | None, table: Table) -> Searched | None:
+def describe_proof(proof: Proof | None, table: Dataset) -> Searched | None:
     """Return how a branch and bound ended, and the duplicates that it met."""
     if proof is None:
         return None
@@ -451,7 +451,7 @@ def describe_path(paths: Sequence[L1Path], model: Chosen | None) -> list[PathPoi
     return points
 
 
-def describe_entries(paths: Sequence[L1Path], table: Table) -> list[Entry]:
+def describe_entries(paths: Sequence[L1Path], table: Dataset) -> list[Entry]:
     """Return the features of a path, by class in the order in which they enter."""
     rows = []
     for label, path in by_class(paths[0].classes, paths):
@@ -465,7 +465,7 @@ def describe_entries(paths: Sequence[L1Path], table: Table) -> list[Entry]:
 
 
 def describe_chosen(
-    model: Chosen, paths: Sequence[L1Path], table: Table, design: Design
+    model: Chosen, paths: Sequence[L1Path], table: Dataset, design: Design
 ) -> ChosenPoint:
     """Return the point of the cross-validated model, the best point, and the model."""
     chosen, best = (int(np.flatnonzero(model.Cs_ == C)[0]) for C in (model.C_, model.C_best_))
@@ -485,7 +485,7 @@ def describe_chosen(
     )
 
 
-def path_csv(points: Sequence[PathPoint], paths: Sequence[L1Path], table: Table) -> bytes:
+def path_csv(points: Sequence[PathPoint], paths: Sequence[L1Path], table: Dataset) -> bytes:
     """Return the file of a path, a row per point: its figures, and the models.
 
     A model is its intercept and the coefficients of all features that ever enter, in that order; of

@@ -26,7 +26,7 @@ from ...inspection.alternatives import NearOptimal, near_optimal
 from ...inspection.certification import certify, prove
 from ...inspection.replacements import Substitutes, substitutes
 from ...io.opening import as_design
-from ...io.table import Table
+from ...io.table import Dataset
 from ...persistence import finite_or_none
 from ..records import (
     Certified,
@@ -390,7 +390,7 @@ def _substitutes(one: Substitutes, units: CountedUnits, n: int) -> SubstitutesFo
 class CountedUnits:
     """What the budget of a model counts: features, or whole `groups` of them by their labels."""
 
-    table: Table
+    table: Dataset
     groups: Groups | None = None
 
     @classmethod
