@@ -157,10 +157,7 @@ def test_a_pair_of_halves_is_no_judgement(run, tmp_path):
     run("select", "all.csv", "--target", "y", "-k", "1", "--cv", 3, "-o", "m.npz")
     run("report", "m.npz", "all.csv", *ONE_PAIR, "-o", "page.html")
     page = Page(tmp_path / "page.html")
-    assert (
-        "sets are too few to judge whether they are stable"
-        in page.sizes[0]["texts"]["sure"]
-    )
+    assert "sets are too few to judge whether they are stable" in page.sizes[0]["texts"]["sure"]
     cut = r"of 2 half-samples of \d+ samples, 1 on each; the sets are too few to judge"
     assert re.search(cut, page.text)
     wide = Bag(index=0.5, interval=[0.2, 0.8], n_pairs=4)
