@@ -303,7 +303,7 @@ def test_the_command_tells_what_scores_are_worth(run):
         "cross-validation" in text
     )
     assert "accuracy is below that of always 'no'" in text
-    assert "probabilities those of equally frequent classes, as class weights ask" in text
+    assert "probabilities those of equally frequent classes, because of the class weights" in text
     assert "p = 0.05: AUC" in text
     document = json.loads(run(*rare, "--json")[0].stdout)["models"][0]
     assert document["cross_validation"]["better_than_chance"] is True
@@ -345,7 +345,7 @@ def test_noise_with_the_default_sizes_is_told(run, seeds):
         rng = np.random.default_rng(seed)
         np.savez("n.npz", X=rng.standard_normal((60, 300)), y=(rng.random(60) < 0.4) * 1)
         text = run("n.npz", "--no-calibrate", "-q")[1]
-        if not re.search(r"(no better than chance|errors) for the best of 13 sizes", text):
+        if not re.search("better than chance for the best of 13 sizes", text):
             passed.append(seed)
     assert len(passed) <= len(seeds) // 10
 

@@ -74,8 +74,8 @@ def test_covariates_and_blocks_are_those_of_the_selector(run, fails, data, tmp_p
 def test_the_report_says_what_the_rate_is_not(run, data):
     """A reader would take the rate for the probability that one feature is false."""
     text = " ".join(run("discover", *data, "y", "--drop", "three").stdout.split())
-    assert "In the mean over data like these at most 10%" in text
-    assert "no probability that one of them is false" in text
+    assert "On average over data like these, at most 10%" in text
+    assert "not the probability that one of them is false" in text
     none = run("discover", *data, "y", "--drop", "three", "--fdr", "0.001").stdout
     assert "no feature at a false discovery rate of 0.1%" in none
     assert "no proof that none has an effect" in none

@@ -125,7 +125,7 @@ def test_whole_groups_are_certified_and_proven(run, data):
     text = " ".join(
         run("prove", ",".join(worst), "class.csv", *FILES, "--target", "y").stdout.split()
     )
-    assert "another list of 2 groups lowers" in text
+    assert "another set of 2 groups lowers" in text
     assert f"with {', '.join(best)}" in text
     assert f"without {', '.join(worst)}" in text
     run("select", "class.csv", *WHOLE, 2, *FILES, "--target", "y", "--prove", "--no-cv")

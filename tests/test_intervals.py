@@ -118,7 +118,7 @@ def test_the_command_writes_intervals(run, numbers, tmp_path, options):
         np.testing.assert_allclose(table["lower"], table["prediction"] - half, rtol=1e-6)
         np.testing.assert_allclose(table["upper"], table["prediction"] + half, rtol=1e-6)
     said = run("predict", "m-k2.npz", "new.csv", "--interval", 0.9).stdout
-    assert "around each prediction has about 0.9 of rows like those" in " ".join(said.split())
+    assert "around each prediction covers about 0.9 of samples like those" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

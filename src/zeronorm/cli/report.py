@@ -5,7 +5,7 @@ With DATA what the file lacks is computed, and pictures join; the selection is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from ..io.input import is_demo
 from ..methods import METHODS
 from .folds import fold_remedies, usable_folds
 from .messages import Work, show_document, watched
-from .options import FOLDS, ReportOptions, SelectOptions, takes
+from .options import FOLDS, PAIRS, ReportOptions, SelectOptions, takes
 from .page import check_page, command_line, commands_of, write_page
 from .plan import plan_selection
 from .predict import note_on
@@ -87,6 +87,7 @@ def report(options: ReportOptions) -> None:
                     f"{options.data}: not the samples that {options.model} was selected from: "
                     f"{different}. A report needs the same samples, which have no weights."
                 )
+            work.notes.extend(_unused(options, selection, known))
             question, computed = _cross_validated(options, question, work)
             computed += _lacking(options, question.selection, known)
             if computed:
@@ -97,6 +98,17 @@ def report(options: ReportOptions) -> None:
             limits = options.pairs, options.time_limit
             write_page(options.output, question, known, *limits, commands, work)
     _show_page(options, question.selection, computed, work, print_page)
+
+
+def _unused(options: ReportOptions, selection: SelectionFound, known: Trust) -> Iterator[str]:
+    """Yield notes on options for what the model file keeps already."""
+    chosen = selection.model_of(selection.chosen)
+    if options.cv is not None and chosen.cross_validation is not None:
+        folds = chosen.cross_validation.folds
+        yield f"{options.model} keeps held-out scores of {folds} folds; --cv is not used"
+    if options.pairs != PAIRS and known.stability is not None:
+        pairs = known.stability.n_pairs
+        yield f"{options.model} keeps the stability of {pairs} pairs; --pairs is not used"
 
 
 def _lacking(options: ReportOptions, selection: SelectionFound, known: Trust) -> list[str]:
