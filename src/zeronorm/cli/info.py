@@ -7,14 +7,33 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
+from .. import persistence
+from .._version import __version__
 from ..core.parallel import allowed_cores
+from ..data.store import is_store
+from ..estimators import BudgetClassifier
+from ..estimators.memory import estimate_of
+from ..export import FORMATS
 from ..io.input import is_demo, is_genotypes, read
+from ..io.opening import as_design
+from ..io.read import WITH_COLUMNS, read_request
+from ..io.store import check_store
+from ..io.table import TableRequest
+from ..reporting.documents.data import coded_as_far_as_can_be, describe_columns
+from ..reporting.text.data import (
+    print_check,
+    print_data,
+    print_export,
+    print_installation,
+    print_model,
+)
 from ..reporting.warnings import RepeatedNames
 from .files import check_folder, is_data, refuse_overwriting
 from .messages import print_json, readers_may_leave, standard_output
-from .options import InfoOptions, takes
+from .options import InfoOptions
 
 if TYPE_CHECKING:
     from ..io.table import Table
@@ -23,20 +42,12 @@ if TYPE_CHECKING:
 _OF_ONE_FORMAT = ("table", "key")  # of one format each
 
 
-@takes(InfoOptions)
 def info(options: InfoOptions) -> None:
-    """Show what a model file or data hold, or versions here; export a model.
-
-    Example: zeronorm info visits.csv -k 100
-    """
+    """Show what a model file or data hold, or versions here; export a model."""
     _check_export(options)
     if options.format is not None:
         _export(options)
         return
-    import numpy as np
-
-    from .. import persistence
-    from ..reporting.text.data import print_installation, print_model
 
     if options.check:
         _check(options)
@@ -45,8 +56,6 @@ def info(options: InfoOptions) -> None:
         _show(_describe_installation(), options.as_json, print_installation)
         return
     if is_data(options.model):
-        from ..reporting.text.data import print_data
-
         _show(_describe_data(options, options.model), options.as_json, print_data)
         return
     loaded = persistence.load(options.model)
@@ -75,7 +84,6 @@ def _check_export(options: InfoOptions) -> None:
             if getattr(options, name) is not None:
                 raise ValueError(f"--{name} is of an export; say --format, or leave it out.")
         return
-    from ..export import FORMATS
 
     form = FORMATS.get(options.format)
     if form is None:
@@ -97,9 +105,6 @@ def _check_export(options: InfoOptions) -> None:
 
 
 def _export(options: InfoOptions) -> None:
-    from .. import persistence
-    from ..export import FORMATS
-    from ..reporting.text.data import print_export
 
     assert options.format is not None
     assert options.model is not None
@@ -119,10 +124,6 @@ def _export(options: InfoOptions) -> None:
 
 def _check(options: InfoOptions) -> None:
     """Compare the blocks of a store with their checksums; exit with 1 where one is damaged."""
-    from ..data.store import is_store
-    from ..io.store import check_store
-    from ..reporting.text.data import print_check
-
     path = options.model
     if path is None or not is_store(path):
         raise ValueError(
@@ -146,14 +147,6 @@ def _check(options: InfoOptions) -> None:
 
 def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
     """Return what a file of data holds, and what a selection from it will need."""
-    import numpy as np
-
-    from ..estimators import BudgetClassifier
-    from ..estimators.memory import estimate_of
-    from ..io.opening import as_design
-    from ..io.read import WITH_COLUMNS
-    from ..reporting.documents.data import coded_as_far_as_can_be, describe_columns
-
     if not (options.features.isdigit() and int(options.features)):
         raise ValueError(
             f"--features must be a whole number of at least 1; got {options.features!r}."
@@ -192,9 +185,6 @@ def _describe_data(options: InfoOptions, path: str) -> dict[str, Any]:
 
 def _as_it_stands(options: InfoOptions, path: str) -> Table:
     """Return data of which nothing is said: text and empty cells are not coded."""
-    from ..io.read import read_request
-    from ..io.table import TableRequest
-
     if is_genotypes(path) or is_demo(path):
         return read(path, None, layer=options.layer, encoding=options.encoding)
     return read_request(
@@ -203,7 +193,6 @@ def _as_it_stands(options: InfoOptions, path: str) -> Table:
 
 
 def _describe_installation() -> dict[str, Any]:
-    from .._version import __version__
 
     return {
         "zeronorm": __version__,

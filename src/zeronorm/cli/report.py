@@ -14,7 +14,7 @@ from ..io.input import is_demo
 from ..methods import METHODS
 from .folds import fold_remedies
 from .messages import Work, show_document, watched
-from .options import ReportOptions, SelectOptions, takes
+from .options import ReportOptions, SelectOptions
 from .page import check_page, command_line
 from .plan import SelectionPlan, plan_selection
 from .predict import note_on
@@ -30,12 +30,8 @@ _NOT_RESTORED = {
 }  # fmt: skip
 
 
-@takes(ReportOptions)
 def report(options: ReportOptions) -> None:
-    """Show what is known of a model, or write it as a page: with DATA how sure each feature is.
-
-    Example: zeronorm report demo-k5.model.npz demo -o demo.html
-    """
+    """Show what is known of a model, or write it as a page: with DATA how sure each feature is."""
     if not options.data:
         try:
             _show_kept(options)

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from .. import persistence
+from ..core.files import quote
 from ..io.input import comparable
+from ..io.table import ROLES
+from ..persistence import summarize
+from ..reporting.documents.data import describe_data, describe_equivalents, describe_feature
+from ..reporting.text.certificates import print_verification
+from ..verification import CertificateError, UndecidedError
+from ..verification.recomputation import COARSEST
 from .files import refuse_swapped
 from .messages import readers_may_leave, show_document, watched
-from .options import VerifyOptions, takes
+from .options import VerifyOptions
 from .training import other_rows, read_training
 
 if TYPE_CHECKING:
@@ -27,22 +35,9 @@ _TASKS = {"poisson": "counts", "cox": "survival", "cox_efron": "survival"}
 _REFUTED, _UNDECIDED = 1, 3  # Exit codes.
 
 
-@takes(VerifyOptions)
 def verify(options: VerifyOptions) -> None:
-    """Check a certificate with the data, in plain NumPy.
-
-    The exit code is 1 where it claims too much, and 3 where rounding leaves that open.
-
-    Example: zeronorm verify demo-k4.certificate.npz demo
-    """
+    """Check a certificate with the data, in plain NumPy."""
     with watched(options) as work:
-        work.progress.phase("Starting")
-        from .. import persistence
-        from ..reporting.documents.data import describe_data
-        from ..reporting.text.certificates import print_verification
-        from ..verification import CertificateError, UndecidedError
-        from ..verification.recomputation import COARSEST
-
         if not 0 < options.rtol <= COARSEST:
             raise ValueError(f"--rtol must be above 0 and at most 1e-3; got {options.rtol:g}.")
         refuse_swapped("verify", options.certificate, options.data)
@@ -93,9 +88,6 @@ def _describe_claims(
 
     found : what the verifier returned, None where a certificate claims too much.
     """
-    from ..persistence import summarize
-    from ..reporting.documents.data import describe_equivalents, describe_feature
-
     claims = []
     for number, (label, certificate) in enumerate(
         zip(saved.positive, saved.certificates, strict=True)
@@ -125,9 +117,6 @@ def _describe_claims(
 
 def _check_columns(table: Table, certificate: SavedCertificate, data: str) -> None:
     """Refuse data without an offset or strata that a certificate was made with."""
-    from ..core.files import quote
-    from ..io.table import ROLES
-
     known = certificate.metadata["columns"]
     offset = {"offset", "exposure"}
     for role in ROLES:
@@ -141,8 +130,6 @@ def _check_columns(table: Table, certificate: SavedCertificate, data: str) -> No
 
 def _check_names(table: Table, certificate: SavedCertificate, data: str) -> None:
     """Refuse data whose selected features have other names than those of a certificate."""
-    from ..core.files import quote
-
     if table.feature_names is None or certificate.feature_names is None:
         return
     for j, name in zip(certificate.columns.tolist(), certificate.feature_names, strict=True):
