@@ -1145,7 +1145,7 @@ assert zeronorm.verify(certificate, data["X"], data["y"])["gap"] < 1
 try:
     zeronorm.verify(certificate, data["X"][::-1], data["y"])
 except CertificateError:
-    sys.argv = ["zeronorm", "verify", "data.npz", "certificate.npz"]
+    sys.argv = ["zeronorm", "verify", "certificate.npz", "data.npz"]
     main()
 """
 

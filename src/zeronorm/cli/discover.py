@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.errors import ParameterError
 from ..inference.false_discoveries import FalseDiscoverySelector
 from ..io.input import Response, Samples
 from ..reporting.documents.selection import describe_discoveries
@@ -94,9 +94,10 @@ def _fit(selector: FalseDiscoverySelector, table: Table, response: Response) -> 
     """Fit, and say of groups what the option calls them."""
     try:
         selector.fit(table.X, response.y, groups=table.columns.get("blocks"))
-    except ValueError as error:
-        message = re.sub(r"^groups ", "--blocks ", str(error))
-        raise ValueError(message) from error
+    except ParameterError as error:
+        if error.name != "groups":
+            raise
+        raise ParameterError("blocks", error.rule, error.got, error.remedies) from error
 
 
 def _table(rows: list[dict[str, Any]], samples: Samples, threads: int | None) -> dict[str, Any]:

@@ -17,7 +17,6 @@ import numpy as np
 from ..core.effects import ratio_name
 from ..core.messages import csv_cell
 from ..io.input import is_demo, is_genotypes
-from ..io.opening import dense_columns
 from ..io.read import parts_of
 from ..persistence import is_archive, writing
 from .messages import standard_output
@@ -272,6 +271,8 @@ def column_statistics(
     threads: int | None,
 ) -> dict[str, list[Any]]:
     """Return what the columns of the data say by themselves, a row for each index."""
+    from ..io.opening import dense_columns  # which verify has not
+
     response = samples.response
     distinct, places = np.unique(np.asarray(indices, np.int64), return_inverse=True)
     labels: list[Any] = []

@@ -25,7 +25,6 @@ from ..io.meaning import (
     order_of,
     unit_of,
 )
-from ..io.opening import as_design
 from ..io.read import WITH_COLUMNS
 from ..io.table import ROLES
 from ..io.texts import Texts, strict_float
@@ -492,6 +491,7 @@ def _without_row_numbers(
 def _numberings(X: Any, n_rows: int | None) -> list[tuple[int, tuple[bool, str]]]:
     """Return the columns that number rows: whether surely, and in words how."""
     from ..data.operations import dense  # which verify has not
+    from ..io.opening import as_design
 
     n, p = X.shape
     if n < _FEWEST:
