@@ -1145,7 +1145,7 @@ assert zeronorm.verify(certificate, data["X"], data["y"])["gap"] < 1
 try:
     zeronorm.verify(certificate, data["X"][::-1], data["y"])
 except CertificateError:
-    sys.argv = ["zeronorm", "verify", "data.npz", "certificate.npz"]
+    sys.argv = ["zeronorm", "verify", "certificate.npz", "data.npz"]
     main()
 """
 
@@ -1168,8 +1168,9 @@ def test_verification_works_without_solvers_and_kernels(tmp_path):
 
 def test_verification_imports_numpy_and_the_record_alone():
     """Otherwise the verifier would take something on trust that it is there to check."""
-    # Of core: the record and its parts, aliases of types, numbers of data frames, free memory.
-    core = {"results", "groups", "types", "frames", "memory"}
+    # Of core: the record and its parts, aliases of types, numbers of data frames, free memory, and
+    # the text of errors.
+    core = {"results", "groups", "types", "frames", "memory", "errors"}
     libraries = {"numpy", "scipy", "narwhals", "pyarrow", *sys.stdlib_module_names}
     folder = Path(verification.__file__).parent
     files = [*folder.glob("*.py"), *(folder.parent / "core" / f"{name}.py" for name in core)]

@@ -2,62 +2,36 @@
 
 Results go to stdout, everything else to stderr. A command takes a record of its options
 (`options`), calls the package, gathers what came out in a document and prints it as JSON or for
-people (`reporting`). A command is imported when it is named, and heavy modules in the commands, so
-that --help is there at once.
+people (`reporting`). A command is imported when it runs, so that --help is there at once: here is
+the only import that waits.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
+from . import options
 from .messages import Command, Group
 
-# The module of each command, and what --help says of it, which is its first line.
-COMMANDS = {
-    "select": (
-        "select",
-        "Select exactly K features, fit the model, measure it, certify it and write it.",
-    ),
-    "cv": (
-        "select",
-        "Say how well each number of features does on rows held out of their selection.",
-    ),
-    "discover": (
-        "discover",
-        "Find the features that have an effect, with a bound on the share of false ones.",
-    ),
-    "verify": ("verify", "Check a certificate with the data, in plain NumPy."),
-    "certify": (
-        "certify",
-        "Say how far a list of features, from anywhere, can be from the best of its length.",
-    ),
-    "prove": (
-        "certify",
-        "Search for a better list of features of this length, or prove that there is none.",
-    ),
-    "path": (
-        "path",
-        "Follow the l1 regularisation path: which features enter as C grows, and which C to "
-        "choose.",
-    ),
-    "predict": ("predict", "Predict with a model; with its target in DATA, say how well."),
-    "evaluate": (
-        "evaluate",
-        "Say how good a model is on rows whose target is known, and how sure that is.",
-    ),
-    "report": (
-        "report",
-        "Show what is known of a model, or write it as a page: with DATA how sure each feature is.",
-    ),
-    "convert": (
-        "convert",
-        "Write data as a store: blocks of columns on disk, which may be larger than memory.",
-    ),
-    "info": ("info", "Show what a model file or data hold, or versions here; export a model."),
+# The module of each command, and the record of its options.
+COMMANDS: dict[str, tuple[str, type[Any]]] = {
+    "select": ("select", options.SelectOptions),
+    "cv": ("select", options.CvOptions),
+    "path": ("path", options.PathOptions),
+    "discover": ("discover", options.DiscoverOptions),
+    "predict": ("predict", options.PredictOptions),
+    "evaluate": ("evaluate", options.EvaluateOptions),
+    "report": ("report", options.ReportOptions),
+    "certify": ("certify", options.CertifyOptions),
+    "prove": ("certify", options.ProveOptions),
+    "verify": ("verify", options.VerifyOptions),
+    "convert": ("convert", options.ConvertOptions),
+    "info": ("info", options.InfoOptions),
 }
 PANELS = {
     "Build": ("select", "cv", "path", "discover"),
@@ -73,8 +47,19 @@ DAILY = {
 }
 
 
+def _imported(name: str) -> Any:
+    """Return a command that is imported when it runs, and so what it needs."""
+    module, record = COMMANDS[name]
+
+    def run(options: Any) -> None:
+        getattr(import_module(f".{module}", __name__), name)(options)
+
+    run.__doc__ = record.__doc__
+    return options.takes(record)(run)
+
+
 class _Imported(Mapping[str, Any]):
-    """The commands by their names, each imported and made when it is first asked for."""
+    """The commands by their names, each made when it is first asked for."""
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
@@ -84,8 +69,7 @@ class _Imported(Mapping[str, Any]):
             raise KeyError(name)
         if name not in self._made:
             one = typer.Typer(add_completion=False)
-            module = import_module(f".{COMMANDS[name][0]}", __name__)
-            one.command(name, cls=Command)(getattr(module, name))
+            one.command(name, cls=Command)(_imported(name))
             self._made[name] = made = typer.main.get_command(one)
             made.daily = DAILY  # type: ignore[attr-defined]
         return self._made[name]
@@ -95,6 +79,11 @@ class _Imported(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(COMMANDS)
+
+
+def _summary(name: str) -> str:
+    """Return what --help of all commands says of one."""
+    return inspect.cleandoc(COMMANDS[name][1].__doc__ or "").partition("\n")[0]
 
 
 class _Commands(Group):
@@ -108,7 +97,7 @@ class _Commands(Group):
         """Write a line for each command."""
         for panel, names in PANELS.items():
             with formatter.section(panel):
-                formatter.write_dl([(name, COMMANDS[name][1]) for name in names])
+                formatter.write_dl([(name, _summary(name)) for name in names])
 
 
 app = typer.Typer(

@@ -9,8 +9,29 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .. import persistence
+from ..core.files import FileError, did_you_mean, quote
 from ..core.messages import Doubt
-from ..io.input import is_demo
+from ..core.results import Status
+from ..estimators.problem import problem_of
+from ..export.formats import feature_names
+from ..inspection import certification
+from ..inspection.alternatives import near_optimal
+from ..io.groups import read_costs, read_groups
+from ..io.input import Samples, is_demo
+from ..io.source import check_path
+from ..persistence import is_archive, load
+from ..persistence.loaded import named_among
+from ..reporting.documents.data import feature_name
+from ..reporting.documents.trust import (
+    CountedUnits,
+    describe_certified,
+    describe_near_optimal,
+    excess_of,
+)
+from ..reporting.text.certificates import print_certified
 from .files import (
     check_columns_file,
     check_folder,
@@ -20,15 +41,15 @@ from .files import (
     refuse_swapped,
 )
 from .messages import Work, show_document, watched
-from .options import CertifyOptions, ProblemOptions, ProveOptions, SelectOptions, takes
+from .options import CertifyOptions, ProblemOptions, ProveOptions, SelectOptions
 from .plan import check_proof, plan_selection
+from .selection import estimator_of, named_columns, positions_of
 from .training import has_whole_groups, options_of_model, other_rows, read_training, with_forced
 
 if TYPE_CHECKING:
     from ..core.results import Proof
     from ..core.types import FloatArray
     from ..inspection.alternatives import NearOptimal
-    from ..io.input import Samples
     from ..io.table import Dataset
     from ..persistence import LoadedModel
     from ..reporting.records import NearSets
@@ -37,21 +58,13 @@ if TYPE_CHECKING:
 _HEADS = ("feature", "name")
 
 
-@takes(CertifyOptions)
 def certify(options: CertifyOptions) -> None:
-    """Say how far a list of features, from anywhere, can be from the best of its length.
-
-    Example: zeronorm certify gene_1806,gene_1814 demo
-    """
+    """Say how far a list of features, from anywhere, can be from the best of its length."""
     _certified(options)
 
 
-@takes(ProveOptions)
 def prove(options: ProveOptions) -> None:
-    """Search for a better list of features of this length, or prove that there is none.
-
-    Example: zeronorm prove gene_1806,gene_1814 demo --gap 0
-    """
+    """Search for a better list of features of this length, or prove that there is none."""
     check_proof(options.gap, options.time_limit)
     _check_within(options)
     _certified(options)
@@ -61,15 +74,6 @@ def _certified(options: CertifyOptions | ProveOptions) -> None:
     """Certify a list of features, or search until the wanted gap is proven."""
     with watched(options) as work:
         _check_certificate(options)
-        with work.timed("imports"):
-            work.progress.phase("Starting")
-            from .. import persistence
-            from ..io.groups import read_costs, read_groups
-            from ..io.input import Samples
-            from ..io.source import check_path
-            from ..reporting.documents.trust import describe_certified
-            from ..reporting.text.certificates import print_certified
-            from .selection import estimator_of, named_columns, positions_of
         if is_data(options.features):
             command = "certify" if isinstance(options, CertifyOptions) else "prove"
             refuse_swapped(command, options.features, options.data)
@@ -135,8 +139,6 @@ def _searched(
     work: Work,
 ) -> tuple[Any, Any]:
     """Return the certificate of some features, and the proof where one is asked for."""
-    from ..inspection import certification
-
     given = {**given, "max_abs_coef": options.max_abs_coef}
     X, y = samples.table.X, samples.y
     if isinstance(options, CertifyOptions):
@@ -171,9 +173,6 @@ def _check_certificate(options: CertifyOptions | ProveOptions) -> None:
 
 def _listed(text: str) -> tuple[list[str], LoadedModel | None]:
     """Return the names of a list of features, and the model that it is of, if it is of one."""
-    from ..core.files import FileError
-    from ..persistence import is_archive, load
-
     path = Path(text)
     model = None
     if path.is_file():
@@ -198,11 +197,6 @@ def _listed(text: str) -> tuple[list[str], LoadedModel | None]:
 
 def _features_of(names: Sequence[str], problem: Any, samples: Samples) -> list[int]:
     """Return the places of the features of groups, without those that are constant."""
-    import numpy as np
-
-    from ..core.files import did_you_mean, quote
-    from ..estimators.problem import problem_of
-
     groups = samples.groups
     assert groups is not None
     labels = [str(label) for label in groups.labels.tolist()]
@@ -246,9 +240,6 @@ def _names_in(text: str) -> list[str]:
 
 def _names_of_model(model: LoadedModel) -> list[str]:
     """Return the selected features of a model, by their names or numbers."""
-    from ..export.formats import feature_names
-    from ..persistence.loaded import named_among
-
     several = len(model.metadata["certificates"]) > 1
     if several:
         raise ValueError(
@@ -331,10 +322,6 @@ def _near_lists(
 
     cost : of every feature. given : the problem, the offset and the threads.
     """
-    from ..core.results import Status
-    from ..inspection.alternatives import near_optimal
-    from ..reporting.documents.trust import CountedUnits, describe_near_optimal
-
     if options.within is None:
         return None
     if proof.status is Status.INTERRUPTED:
@@ -360,9 +347,6 @@ def _near_lists(
 
 def _write(path: Path, near: NearOptimal, table: Dataset) -> None:
     """Write a row for each list, the best first."""
-    from ..reporting.documents.data import feature_name
-    from ..reporting.documents.trust import excess_of
-
     excess = excess_of(near)
     columns: dict[str, list[Any]] = {
         "rank": list(range(1, len(near) + 1)),

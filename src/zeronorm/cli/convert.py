@@ -8,10 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.files import FileError
 from ..io.input import check_missing, lasting, read_table
 from ..io.joins import check_across
+from ..io.store import write_store as written
+from ..reporting.records import StoreWritten
+from ..reporting.text.data import print_store
 from .messages import print_json, watched
-from .options import ConvertOptions, takes
+from .options import ConvertOptions
 
 if TYPE_CHECKING:
     from ..io.table import Dataset
@@ -19,12 +23,8 @@ if TYPE_CHECKING:
 _MOST_MEGABYTES = 1e12
 
 
-@takes(ConvertOptions)
 def convert(options: ConvertOptions) -> None:
-    """Write data as a store: blocks of columns on disk, which may be larger than memory.
-
-    Example: zeronorm convert visits.csv visits.zarr --target relapse
-    """
+    """Write data as a store: blocks of columns on disk, which may be larger than memory."""
     if not 1 <= options.memory <= _MOST_MEGABYTES:  # NaN is not either
         raise ValueError(
             f"--memory must be a number of megabytes from 1 to {_MOST_MEGABYTES:g}; got "
@@ -32,11 +32,6 @@ def convert(options: ConvertOptions) -> None:
         )
     check_missing(options.missing, "mean", "indicator")
     with watched(options) as work:
-        work.progress.phase("Starting")
-        from ..io.store import write_store as written
-        from ..reporting.records import StoreWritten
-        from ..reporting.text.data import print_store
-
         work.progress.phase(f"Reading {options.data}")
 
         began = False
@@ -96,8 +91,6 @@ def _read(options: ConvertOptions) -> Dataset:
 @contextmanager
 def _across_hint() -> Iterator[None]:
     """Say of a column of text that is in the way what to do where it names features."""
-    from ..core.files import FileError
-
     try:
         yield
     except FileError as error:

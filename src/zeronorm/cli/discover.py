@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..io.input import Response
-from .files import check_features_out, columns_file
+import numpy as np
+
+from ..core.errors import ParameterError
+from ..inference.false_discoveries import FalseDiscoverySelector
+from ..io.input import Response, Samples
+from ..reporting.documents.selection import describe_discoveries
+from ..reporting.records import Discovered
+from ..reporting.text.selection import print_discoveries
+from ..reporting.warnings import targets_in_disguise
+from .files import check_features_out, column_statistics, columns_file
 from .messages import show_document, watched
-from .options import DiscoverOptions, takes
+from .options import DiscoverOptions
+from .selection import covariates
 from .target import read_response
 
 if TYPE_CHECKING:
-    from ..inference.false_discoveries import FalseDiscoverySelector
-    from ..io.input import Samples
     from ..io.table import Dataset
-    from ..reporting.records import Discovered
 
 _TASKS = ("auto", "classes", "numbers")
 
 
-@takes(DiscoverOptions)
 def discover(options: DiscoverOptions) -> None:
-    """Find the features that have an effect, with a bound on the share of false ones.
-
-    Example: zeronorm discover demo --fdr 0.2
-    """
+    """Find the features that have an effect, with a bound on the share of false ones."""
     _check(options)
     with watched(options) as work:
-        with work.timed("imports"):
-            work.progress.phase("Starting")
-            from ..inference.false_discoveries import FalseDiscoverySelector
-            from ..io.input import Samples
-            from ..reporting.documents.selection import describe_discoveries
-            from ..reporting.text.selection import print_discoveries
-            from ..reporting.warnings import targets_in_disguise
-            from .selection import covariates
         work.progress.phase(f"Reading {options.data}")
         with work.timed("read"):
             table, response = read_response(options, options.task)
@@ -84,8 +77,6 @@ def _check(options: DiscoverOptions) -> None:
 
 def _check_target(options: DiscoverOptions, response: Response) -> None:
     """Refuse several classes; whole numbers that look like some are told how to be numbers."""
-    import numpy as np
-
     if not response.labelled:
         return
     classes = np.unique(response.y)
@@ -102,17 +93,14 @@ def _fit(selector: FalseDiscoverySelector, table: Dataset, response: Response) -
     """Fit, and say of groups what the option calls them."""
     try:
         selector.fit(table.X, response.y, groups=table.columns.get("blocks"))
-    except ValueError as error:
-        message = re.sub(r"^groups ", "--blocks ", str(error))
-        raise ValueError(message) from error
+    except ParameterError as error:
+        if error.name != "groups":
+            raise
+        raise ParameterError("blocks", error.rule, error.got, error.remedies) from error
 
 
 def _table(rows: Sequence[Discovered], samples: Samples, threads: int | None) -> dict[str, Any]:
     """Return the columns of the file, named as those of select; the least doubtful first."""
-    import numpy as np
-
-    from .files import column_statistics
-
     found: dict[str, list[Any]] = {
         "rank": list(range(1, len(rows) + 1)),
         **{

@@ -7,11 +7,31 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .. import persistence
+from ..core.files import TargetError, did_you_mean, quote
 from ..core.messages import Doubt, some
 from ..io.input import Response, comparable, listed
+from ..io.read import joined
+from ..measures import parse_measure
+from ..persistence import LoadedClassifier, LoadedRegressor, LoadedSurvivalModel
+from ..reporting.documents.data import describe_data
+from ..reporting.documents.evaluation import (
+    confusion_by_class,
+    judged,
+    scores_by_response,
+    scores_of_classes,
+    scores_of_numbers,
+    scores_of_shares,
+    wilson,
+)
+from ..reporting.records import Evaluation, ThresholdUsed
+from ..reporting.text.certificates import weighted_classes
+from ..reporting.text.evaluation import print_evaluation
 from .files import refuse_swapped
 from .messages import show_document, watched
-from .options import EvaluateOptions, RowsOptions, takes
+from .options import EvaluateOptions, RowsOptions
 from .predict import (
     classes_in_order,
     confusion_of,
@@ -32,21 +52,9 @@ if TYPE_CHECKING:
     from ..reporting.records import ResponseScores
 
 
-@takes(EvaluateOptions)
 def evaluate(options: EvaluateOptions) -> None:
-    """Say how good a model is on rows whose target is known, and how sure that is.
-
-    Example: zeronorm evaluate visits-k5.model.npz new.csv
-    """
+    """Say how good a model is on rows whose target is known, and how sure that is."""
     with watched(options) as work:
-        work.progress.phase("Starting")
-        from .. import persistence
-        from ..reporting.documents.data import describe_data
-        from ..reporting.documents.evaluation import confusion_by_class, judged, wilson
-        from ..reporting.records import Evaluation, ThresholdUsed
-        from ..reporting.text.certificates import weighted_classes
-        from ..reporting.text.evaluation import print_evaluation
-
         refuse_swapped("evaluate", options.model, options.data)
         loaded = with_threshold(
             options.model, persistence.load(options.model), options.threshold, work.notes
@@ -109,9 +117,6 @@ class _LabelledRows:
 
     def scores(self) -> Scores:
         """Return how good the predictions are."""
-        from ..persistence import LoadedClassifier
-        from ..reporting.documents.evaluation import scores_of_classes, scores_of_numbers
-
         predicted = self.found["predicted"]
         if isinstance(self.loaded, LoadedClassifier):
             classes, proba = self.loaded.classes_, self.found.get("proba")
@@ -133,8 +138,6 @@ class _LabelledRows:
 
     def scores_by_response(self) -> list[ResponseScores] | None:
         """Return how good the predictions of each response are; None where there is one target."""
-        from ..reporting.documents.evaluation import scores_by_response
-
         if self.response.task == "survival" or self.truth.ndim == 1:
             return None
         names = list(map(str, self.loaded.metadata["target_name"]))
@@ -146,11 +149,6 @@ class _LabelledRows:
 
         Where they have an offset, the same is said beside that: an exposure alone predicts much.
         """
-        import numpy as np
-
-        from ..persistence import LoadedClassifier
-        from ..reporting.documents.evaluation import scores_of_numbers, scores_of_shares
-
         if isinstance(self.loaded, LoadedClassifier):
             measure = _measure_of(self.loaded)
             return scores_of_shares(self.truth, self.loaded.classes_, *measure)
@@ -169,11 +167,6 @@ class _LabelledRows:
 
 def _read_rows(options: RowsOptions, loaded: LoadedModel, notes: list[str]) -> _LabelledRows:
     """Return rows with their target and what a model predicts for them."""
-    import numpy as np
-
-    from ..core.files import TargetError, did_you_mean
-    from ..persistence import LoadedClassifier
-
     columns = columns_of(options)
     try:
         table, found, moments = _predicted(options, loaded, columns, notes)
@@ -213,9 +206,6 @@ def _no_target(options: RowsOptions, loaded: LoadedModel, hint: str) -> str:
 
     hint : which column may be it.
     """
-    from ..core.files import quote
-    from ..persistence import LoadedSurvivalModel
-
     survival = isinstance(loaded, LoadedSurvivalModel)
     own, known = loaded.metadata["target_name"], loaded.metadata["columns"]
     names = [known.get("time"), known.get("event")] if survival else own
@@ -248,8 +238,6 @@ class _Moments:
 
     def are_of_training(self, means: list[float] | None) -> bool:
         """Return whether all means are those of the training rows, up to rounding in float32."""
-        import numpy as np
-
         if not means:
             return False
         near = 1e-6 * (np.abs(self.mean) + (self.squares / self.n) ** 0.5)
@@ -260,11 +248,6 @@ def _predicted(
     options: RowsOptions, loaded: LoadedModel, columns: Mapping[str, str], notes: list[str]
 ) -> tuple[Dataset, dict[str, Any], _Moments]:
     """Return all rows without their features, and what is predicted for them, block by block."""
-    import numpy as np
-
-    from ..io.read import joined
-    from ..persistence import LoadedClassifier, LoadedRegressor, LoadedSurvivalModel
-
     seen: list[Dataset] = []
     parts: dict[str, list[Any]] = {}
     moments = _Moments()
@@ -295,8 +278,6 @@ def _predicted(
 
 def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
     """Return which labels are of the classes of a model, (n,)."""
-    import numpy as np
-
     known = np.isin(truth, classes)
     if not known.any():
         raise ValueError(
@@ -311,8 +292,6 @@ def _known_classes(truth: Any, classes: Any, notes: list[str]) -> Any:
 
 def _measure_of(loaded: LoadedModel) -> tuple[Any, Any]:
     """Return the measure that a model of classes was trained for, and its positive; or None."""
-    from ..measures import parse_measure
-
     parameters = loaded.metadata["parameters"]
     try:
         measure = parse_measure(parameters["measure"])
@@ -323,8 +302,6 @@ def _measure_of(loaded: LoadedModel) -> tuple[Any, Any]:
 
 def _loss_of(loaded: LoadedModel) -> str | None:
     """Return the loss of numbers and survival times by its name; of classes None."""
-    from ..persistence import LoadedClassifier, LoadedSurvivalModel
-
     if isinstance(loaded, LoadedClassifier):
         return None
     return "cox" if isinstance(loaded, LoadedSurvivalModel) else str(loaded.loss.name)
@@ -332,6 +309,4 @@ def _loss_of(loaded: LoadedModel) -> str | None:
 
 def _shown_classes(loaded: LoadedModel) -> list[Any]:
     """Return the classes of a model, ordered ones from the lowest; none of numbers."""
-    from ..persistence import LoadedClassifier
-
     return classes_in_order(loaded).tolist() if isinstance(loaded, LoadedClassifier) else []

@@ -11,24 +11,24 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
+import numpy as np
+
 from ..core.effects import ratio_name
 from ..core.messages import csv_cell
 from ..io.input import is_demo, is_genotypes
+from ..io.read import parts_of
+from ..persistence import is_archive, writing
 from .messages import standard_output
 from .options import DiscoverOptions, SelectOptions
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ..io.input import Samples
     from ..reporting.records import SelectionFound
 
 
 def is_data(path: str) -> bool:
     """Return whether a path is data: what has no checksum of a model at its end."""
-    from ..data.store import is_store
-    from ..io.read import parts_of
-    from ..persistence import is_archive
+    from ..data.store import is_store  # which verify has not
 
     if path == "-" or is_genotypes(path) or is_store(path) or is_demo(path):
         return True
@@ -39,7 +39,6 @@ def is_data(path: str) -> bool:
 
 def refuse_swapped(command: str, archive: str, data: str) -> None:
     """Refuse the arguments of a command, a file of zeronorm and data, in each other's place."""
-    from ..persistence import is_archive
 
     def is_one(path: str) -> bool:
         return Path(path).is_file() and is_archive(path)
@@ -103,8 +102,6 @@ def columns_file(path: Path | None, form: str = "delimited") -> Iterator[Write]:
     path : None: nothing is written; - is stdout. form : that of the data, which stdout has where it
         can.
     """
-    from ..persistence import writing
-
     if path is None:
         yield lambda columns: None
         return
@@ -246,9 +243,7 @@ def column_statistics(
     threads: int | None,
 ) -> dict[str, list[Any]]:
     """Return what the columns of the data say by themselves, a row for each index."""
-    import numpy as np
-
-    from ..io.opening import dense_columns
+    from ..io.opening import dense_columns  # which verify has not
 
     response = samples.response
     distinct, places = np.unique(np.asarray(indices, np.int64), return_inverse=True)
@@ -274,8 +269,6 @@ def column_statistics(
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:
     """Return Pearson's correlation; NaN of what is constant."""
-    import numpy as np
-
     a, b = x - x.mean(), y - y.mean()
     norm = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / norm if norm else float("nan")

@@ -8,8 +8,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+from ..core.budgets import UnfittableError
 from ..core.errors import Message, message_of
 from ..core.messages import Doubt, show
+from ..core.targets import check_survival
+from ..data.gathered import gather
+from ..estimators import BudgetRegressor
+from ..estimators.base import quantiles_of
+from ..estimators.folds import FoldError, splits
+from ..estimators.survival import concordance
+from ..inference.half_samples import LoneRowError
+from ..io.opening import as_design, dense_columns
+from ..io.read import WITH_COLUMNS
+from ..io.table import where_not
+from ..model_selection.cross_validation import fold_models, permuted
+from ..persistence.records import has_intervals
+from ..reporting.documents.trust import half_samples
+from ..solvers.folds import members
 from .messages import Work
 from .options import SelectOptions
 from .plan import OF_FOLDS, SelectionPlan
@@ -55,10 +72,6 @@ def usable_folds(cv: int, table: Dataset, response: Response, notes: list[str]) 
 
 def _repeated_ids(table: Dataset) -> list[str]:
     """Return notes about columns that say whose a sample is, and say it of several samples."""
-    import numpy as np
-
-    from ..io.opening import dense_columns
-
     found: dict[str, tuple[str, int]] = {}
     codings = table.codings
     for place, name in enumerate(table.feature_names or ()):
@@ -89,7 +102,6 @@ def _repeated_ids(table: Dataset) -> list[str]:
 
 
 def _folds_of_classes(cv: int, table: Dataset, response: Response, notes: list[str]) -> int | None:
-    from ..solvers.folds import members
 
     classes, counts = members(response.y, response.groups)
     smallest = int(counts.min())
@@ -109,12 +121,6 @@ def _folds_of_classes(cv: int, table: Dataset, response: Response, notes: list[s
 
 
 def _folds_of_numbers(cv: int, response: Response, notes: list[str]) -> int | None:
-    import numpy as np
-
-    from ..core.targets import check_survival
-    from ..estimators.base import quantiles_of
-    from ..estimators.folds import splits
-    from ..estimators.survival import concordance
 
     survival, n, groups = response.task == "survival", len(response.y), response.groups
     target = check_survival(response.y, n) if survival else response.y
@@ -180,11 +186,6 @@ class Validated:
 
         None where these are not numbers of one target, as intervals need them.
         """
-        import numpy as np
-
-        from ..estimators import BudgetRegressor
-        from ..persistence.records import has_intervals
-
         if not isinstance(estimator, BudgetRegressor):
             return None
         found = []
@@ -202,8 +203,6 @@ def validated(
     options: SelectOptions, estimator: Any, samples: Samples, folds: Any, work: Work
 ) -> Validated:
     """Return the cross-validation of a selection, and its permutation test where one is wanted."""
-    from ..model_selection.cross_validation import fold_models, permuted
-
     work.progress.phase("Cross-validating", total=int(estimator.n_scans_))
     advance, found = work.progress.advance, None
     with work.timed("cross-validation"):
@@ -229,7 +228,6 @@ def stability_of(
     """
     if options.stability is None or interrupt.during is not None:
         return None
-    from ..reporting.documents.trust import half_samples
 
     found = None
     work.progress.phase("Selecting on half-samples")
@@ -256,8 +254,6 @@ def fold_remedies(table: Dataset, response: Response, *, others: str = "") -> It
 
     others : a further way.
     """
-    from ..estimators.folds import FoldError
-
     try:
         yield
     except ValueError as error:
@@ -275,8 +271,6 @@ def fold_remedies(table: Dataset, response: Response, *, others: str = "") -> It
 
 def _half_remedy(error: BaseException, table: Dataset) -> str:
     """Return what can be done about half-samples without a model, behind why; "" if unknown."""
-    from ..inference.half_samples import LoneRowError
-
     lone = _cause(error, LoneRowError)
     if lone is not None:  # which ends with "Leave that row out"
         return _by_where(table, lone.label)
@@ -286,9 +280,6 @@ def _half_remedy(error: BaseException, table: Dataset) -> str:
 
 def _by_where(table: Dataset, label: str) -> str:
     """Return how the rows of a class are left out; "" where no column has it, or of two classes."""
-    from ..io.read import WITH_COLUMNS
-    from ..io.table import where_not
-
     name, y = table.target_name, table.y
     has_column = table.form in WITH_COLUMNS and "target" not in table.by_position
     if not (isinstance(name, str) and has_column and y is not None and y.dtype.kind == "U"):
@@ -312,8 +303,6 @@ def _ways_of(
 
     Of classes that is how many the rarest has among them; 0 where it is not known.
     """
-    from ..core.budgets import UnfittableError
-
     unfittable = _cause(error, UnfittableError)
     found = None if unfittable is None else unfittable.at_fault
     return ("", 0) if found is None else _rows_at_fault(found, table, response)
@@ -321,12 +310,6 @@ def _ways_of(
 
 def _rows_at_fault(at_fault: AtFault, table: Dataset, response: Response | None) -> tuple[str, int]:
     """Return what `_ways_of` does of rows of one level of a category."""
-    import numpy as np
-
-    from ..data.gathered import gather
-    from ..io.opening import as_design
-    from ..io.table import where_not
-
     if table.feature_names is None or at_fault.value not in (0, 1):
         return "", 0
     known = [table.feature_names[place] for place in at_fault.columns]

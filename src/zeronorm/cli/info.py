@@ -7,15 +7,35 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
+from .. import persistence
+from .._version import __version__
 from ..core.parallel import allowed_cores
+from ..data.store import is_store
+from ..estimators import BudgetClassifier
+from ..estimators.memory import estimate_of
+from ..export import FORMATS
 from ..io.input import is_demo, is_genotypes, read_table
+from ..io.opening import as_design
+from ..io.read import WITH_COLUMNS, read_request
+from ..io.store import check_store
+from ..io.table import TableRequest
+from ..persistence import finite_or_none
+from ..reporting.documents.data import coded_as_far_as_can_be, describe_columns, describe_file
 from ..reporting.records import DamagedFile, DataFile, Document, Installation, StoreChecked
+from ..reporting.text.data import (
+    print_check,
+    print_data,
+    print_export,
+    print_installation,
+    print_model,
+)
 from ..reporting.warnings import RepeatedNames
 from .files import check_folder, is_data, refuse_overwriting
 from .messages import print_json, readers_may_leave, standard_output
-from .options import InfoOptions, takes
+from .options import InfoOptions
 
 if TYPE_CHECKING:
     from ..io.table import Dataset
@@ -24,19 +44,12 @@ if TYPE_CHECKING:
 _OF_ONE_FORMAT = ("table", "key")  # of one format each
 
 
-@takes(InfoOptions)
 def info(options: InfoOptions) -> None:
-    """Show what a model file or data hold, or versions here; export a model.
-
-    Example: zeronorm info visits.csv -k 100
-    """
+    """Show what a model file or data hold, or versions here; export a model."""
     _check_export(options)
     if options.format is not None:
         _export(options)
         return
-    from .. import persistence
-    from ..reporting.documents.data import describe_file
-    from ..reporting.text.data import print_installation, print_model
 
     if options.check:
         _check(options)
@@ -45,8 +58,6 @@ def info(options: InfoOptions) -> None:
         _show(_describe_installation(), options.as_json, print_installation)
         return
     if is_data(options.model):
-        from ..reporting.text.data import print_data
-
         _show(_describe_data(options, options.model), options.as_json, print_data)
         return
     loaded = persistence.load(options.model)
@@ -67,7 +78,6 @@ def _check_export(options: InfoOptions) -> None:
             if getattr(options, name) is not None:
                 raise ValueError(f"--{name} is of an export; say --format, or leave it out.")
         return
-    from ..export import FORMATS
 
     form = FORMATS.get(options.format)
     if form is None:
@@ -89,9 +99,6 @@ def _check_export(options: InfoOptions) -> None:
 
 
 def _export(options: InfoOptions) -> None:
-    from .. import persistence
-    from ..export import FORMATS
-    from ..reporting.text.data import print_export
 
     assert options.format is not None
     assert options.model is not None
@@ -111,10 +118,6 @@ def _export(options: InfoOptions) -> None:
 
 def _check(options: InfoOptions) -> None:
     """Compare the blocks of a store with their checksums; exit with 1 where one is damaged."""
-    from ..data.store import is_store
-    from ..io.store import check_store
-    from ..reporting.text.data import print_check
-
     path = options.model
     if path is None or not is_store(path):
         raise ValueError(
@@ -139,15 +142,6 @@ def _check(options: InfoOptions) -> None:
 
 def _describe_data(options: InfoOptions, path: str) -> DataFile:
     """Return what a file of data holds, and what a selection from it will need."""
-    import numpy as np
-
-    from ..estimators import BudgetClassifier
-    from ..estimators.memory import estimate_of
-    from ..io.opening import as_design
-    from ..io.read import WITH_COLUMNS
-    from ..persistence import finite_or_none
-    from ..reporting.documents.data import coded_as_far_as_can_be, describe_columns
-
     if not (options.features.isdigit() and int(options.features)):
         raise ValueError(
             f"--features must be a whole number of at least 1; got {options.features!r}."
@@ -186,9 +180,6 @@ def _describe_data(options: InfoOptions, path: str) -> DataFile:
 
 def _as_it_stands(options: InfoOptions, path: str) -> Dataset:
     """Return data of which nothing is said: text and empty cells are not coded."""
-    from ..io.read import read_request
-    from ..io.table import TableRequest
-
     if is_genotypes(path) or is_demo(path):
         return read_table(
             path, None, layer=options.layer, encoding=options.encoding, decimal=options.decimal
@@ -200,7 +191,6 @@ def _as_it_stands(options: InfoOptions, path: str) -> Dataset:
 
 
 def _describe_installation() -> Installation:
-    from .._version import __version__
 
     return Installation(
         zeronorm=__version__,

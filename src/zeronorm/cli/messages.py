@@ -56,7 +56,7 @@ OPTIONS = {
 _SAME = (
     "covariates", "method", "gap", "max_abs_coef", "time_limit", "measure", "loss", "signs",
     "ties", "C", "calibrate", "class_weight", "standardize", "cv", "scoring", "l1_ratio",
-    "max_features", "tol", "rtol", "checkpoint", "offset", "encoding", "overwrite",
+    "max_features", "tol", "rtol", "checkpoint", "offset", "encoding", "overwrite", "blocks",
 )  # fmt: skip
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
 

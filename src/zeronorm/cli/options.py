@@ -1,7 +1,8 @@
 """What the commands can be asked for: a record of options for each of them.
 
-A command is a function of its record. An option is declared once: at its field, in the record
-`ReadingOptions` of all commands that read data, or as an annotated type that records share.
+A command is a function of its record, whose docstring is its help. An option is declared once: at
+its field, in the record `ReadingOptions` of all commands that read data, or as an annotated type
+that records share.
 """
 
 from __future__ import annotations
@@ -210,9 +211,7 @@ class ReadingOptions(OutputOptions):
     transpose: Annotated[bool, option(
         "DATA have samples in columns.", "--transpose", panel=READING
     )] = False  # fmt: skip
-    drop: Annotated[list[str] | None, column("Columns to leave out: age, g_*, a:f.", "NAME")] = (
-        None
-    )
+    drop: Annotated[list[str] | None, column("Columns to leave out: age, g_*, a:f.", "NAME")] = None
     keep: Annotated[list[str] | None, column("Keep a column that numbers the rows.", "NAME")] = None
     where: Annotated[str | None, column(
         "Keep rows by columns: \"batch == 'B1' and age >= 18\"; columns of text there are no "
@@ -262,7 +261,10 @@ class ReadingOptions(OutputOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectOptions(ReadingOptions):
-    """What `zeronorm select` is asked for."""
+    """Select exactly K features, fit the model, measure it, certify it and write it.
+
+    Example: zeronorm select demo -k 5
+    """
 
     data: Data
     features: Annotated[str, Sizes] = "auto"
@@ -351,7 +353,10 @@ class SelectOptions(ReadingOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CvOptions(SelectOptions):
-    """What `zeronorm cv` is asked for: all but the model, its proof and its files."""
+    """Say how well each number of features does on rows held out of their selection.
+
+    Example: zeronorm cv demo -k 1:20
+    """
 
     without = frozenset({
         "output", "save", "certificate", "features_out", "report", "no_cv", "prove", "gap",
@@ -391,12 +396,18 @@ class ProblemOptions(ReadingOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertifyOptions(ProblemOptions):
-    """What `zeronorm certify` is asked for."""
+    """Say how far a list of features, from anywhere, can be from the best of its length.
+
+    Example: zeronorm certify gene_1806,gene_1814 demo
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProveOptions(ProblemOptions):
-    """What `zeronorm prove` is asked for."""
+    """Search for a better list of features of this length, or prove that there is none.
+
+    Example: zeronorm prove gene_1806,gene_1814 demo --gap 0
+    """
 
     gap: Annotated[float, Gap] = 0.01
     time_limit: Annotated[float, TimeLimit] = 60.0
@@ -418,7 +429,12 @@ class ProveOptions(ProblemOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyOptions(ReadingOptions):
-    """What `zeronorm verify` is asked for."""
+    """Check a certificate with the data, in plain NumPy.
+
+    The exit code is 1 where it claims too much, and 3 where rounding leaves that open.
+
+    Example: zeronorm verify demo-k4.certificate.npz demo
+    """
 
     without = frozenset({"keep", "missing", "order"})
 
@@ -431,7 +447,10 @@ class VerifyOptions(ReadingOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathOptions(ReadingOptions):
-    """What `zeronorm path` is asked for."""
+    """Follow the l1 regularisation path: which features enter as C grows, and which C to choose.
+
+    Example: zeronorm path demo --cv 5 -o path.csv
+    """
 
     without = frozenset({"order"})
 
@@ -474,7 +493,10 @@ class PathOptions(ReadingOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoverOptions(ReadingOptions):
-    """What `zeronorm discover` is asked for."""
+    """Find the features that have an effect, with a bound on the share of false ones.
+
+    Example: zeronorm discover demo --fdr 0.2
+    """
 
     without = _SURVIVAL | _OTHERS
 
@@ -514,7 +536,10 @@ class RowsOptions(ReadingOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictOptions(RowsOptions):
-    """What `zeronorm predict` is asked for."""
+    """Predict with a model; with its target in DATA, say how well.
+
+    Example: zeronorm predict visits-k5.model.npz new.csv -o predictions.csv
+    """
 
     output: Annotated[Path | None, output(
         "Write every prediction: .csv, .parquet or .jsonl; -: to stdout, as CSV, or JSON lines "
@@ -533,14 +558,20 @@ class PredictOptions(RowsOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateOptions(RowsOptions):
-    """What `zeronorm evaluate` is asked for."""
+    """Say how good a model is on rows whose target is known, and how sure that is.
+
+    Example: zeronorm evaluate visits-k5.model.npz new.csv
+    """
 
     threshold: Threshold = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions(RowsOptions):
-    """What `zeronorm report` is asked for."""
+    """Show what is known of a model, or write it as a page: with DATA how sure each feature is.
+
+    Example: zeronorm report demo-k5.model.npz demo -o demo.html
+    """
 
     without = frozenset({"missing", "order"})
 
@@ -566,7 +597,10 @@ class ReportOptions(RowsOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertOptions(ReadingOptions):
-    """What `zeronorm convert` is asked for."""
+    """Write data as a store: blocks of columns on disk, which may be larger than memory.
+
+    Example: zeronorm convert visits.csv visits.zarr --target relapse
+    """
 
     without = _SURVIVAL | _OTHERS | {"by_position", "where"}
 
@@ -593,7 +627,10 @@ class ConvertOptions(ReadingOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfoOptions(ReadingOptions):
-    """What `zeronorm info` is asked for."""
+    """Show what a model file or data hold, or versions here; export a model.
+
+    Example: zeronorm info visits.csv -k 100
+    """
 
     without = frozenset(
         one.name

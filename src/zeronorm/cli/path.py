@@ -5,12 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..io.input import Response, check_folds
+import numpy as np
+
+from .. import persistence
+from .._version import __version__
+from ..estimators import L1ClassifierCV, L1RegressorCV, L1SurvivalAnalysisCV, l1_path
+from ..io.input import Response, Samples, check_folds
+from ..io.opening import as_design
+from ..reporting.documents.data import describe_data
+from ..reporting.documents.selection import (
+    describe_chosen,
+    describe_entries,
+    describe_path,
+    path_csv,
+)
+from ..reporting.records import PathFound
+from ..reporting.text.selection import print_path
 from ..reporting.warnings import targets_in_disguise
 from .files import check_columns_file, refuse_overwriting
 from .folds import usable_folds
 from .messages import Work, show_document, watched
-from .options import LOSSES, PathOptions, takes
+from .options import LOSSES, PathOptions
 from .target import read_response
 
 if TYPE_CHECKING:
@@ -18,30 +33,11 @@ if TYPE_CHECKING:
     from ..io.table import Dataset
 
 
-@takes(PathOptions)
 def path(options: PathOptions) -> None:
-    """Follow the l1 regularisation path: which features enter as C grows, and which C to choose.
-
-    Example: zeronorm path demo --cv 5 -o path.csv
-    """
+    """Follow the l1 regularisation path: which features enter as C grows, and which C to choose."""
     with watched(options) as work:
-        with work.timed("imports"):
-            options = _settled(options)
-            _check_options(options)
-            work.progress.phase("Starting")
-            from .. import persistence
-            from .._version import __version__
-            from ..io.input import Samples
-            from ..io.opening import as_design
-            from ..reporting.documents.data import describe_data
-            from ..reporting.documents.selection import (
-                describe_chosen,
-                describe_entries,
-                describe_path,
-                path_csv,
-            )
-            from ..reporting.records import PathFound
-            from ..reporting.text.selection import print_path
+        options = _settled(options)
+        _check_options(options)
         data, output = options.data, options.output
         work.progress.phase(f"Reading {data}")
         with work.timed("read"):
@@ -98,8 +94,6 @@ def _follow(
     options: PathOptions, table: Dataset, response: Response, folds: Any, work: Work
 ) -> tuple[list[L1Path], Any, int]:
     """Return the path of each class, the model that folds choose, and the number of scans."""
-    from ..estimators import l1_path
-
     y, moved = response.y, {} if response.offset is None else {"offset": response.offset}
     work.progress.phase("Following the path")
     problem = _problem(options)
@@ -122,8 +116,6 @@ def _follow(
 
 def _model_of(options: PathOptions, Cs: Any, folds: Any) -> Any:
     """Return the estimator that folds choose a C for."""
-    from ..estimators import L1ClassifierCV, L1RegressorCV, L1SurvivalAnalysisCV
-
     problem, task = _problem(options), _task_of(options)
     scoring: dict[str, Any] = {} if options.scoring is None else {"scoring": options.scoring}
     if task == "classes":
@@ -234,8 +226,6 @@ def _check_classes(y: Any, options: PathOptions, folds: Any) -> None:
 
     folds : as many of the folds of --cv as the classes allow.
     """
-    import numpy as np
-
     n_classes = len(np.unique(y))
     if n_classes <= 2:
         return

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..estimators.sizes import AUTOMATIC
 from ..io.input import check_folds
+from ..measures import parse_measure
 from ..methods import METHODS
 from .files import check_features_out, check_folder, refuse_overwriting
 from .options import FOLDS, LOSSES, METHOD_NAMES, TASKS, SelectOptions
@@ -97,8 +99,6 @@ def plan_selection(options: SelectOptions) -> SelectionPlan:
     sizes = None if given.strip() == "auto" else _parse_sizes(option, given)
     rule = _rule(options, sizes, folds, n_groups == "auto")
     if sizes is None:
-        from ..estimators.sizes import AUTOMATIC
-
         candidates = sorted({*AUTOMATIC, max(1, len(options.force or ()))})
     else:
         sizes = candidates = _compared(sizes, rule)
@@ -336,7 +336,6 @@ def _check_measure(measure: str | None, others: Mapping[str, bool]) -> None:
     """
     if measure is None:
         return
-    from ..measures import parse_measure
 
     parse_measure(measure)
     for option, given in others.items():

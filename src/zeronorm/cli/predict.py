@@ -9,7 +9,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .. import persistence
+from ..core.files import FileError, GapError, MissingFeaturesError, TargetError
 from ..core.messages import Doubt, show
+from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
 from ..io.input import (
     Response,
     as_named,
@@ -22,7 +27,16 @@ from ..io.input import (
     refuse_unasked,
 )
 from ..io.joins import across_hint, features_in_rows
-from ..reporting.records import ThresholdUsed
+from ..io.read import joined
+from ..io.read import read_blocks as read_in_blocks
+from ..io.source import is_label_file
+from ..io.table import ROLES, TableRequest, Where
+from ..io.texts import folded
+from ..persistence import LoadedClassifier, LoadedRegressor, LoadedSurvivalModel
+from ..persistence.records import half_width, has_intervals
+from ..reporting.documents.data import describe_data
+from ..reporting.records import PredictionInterval, Predictions, ThresholdUsed
+from ..reporting.text.evaluation import print_predictions
 from ..reporting.text.words import sentence
 from ..reporting.warnings import RepeatedNames
 from .files import (
@@ -35,13 +49,13 @@ from .files import (
     refuse_swapped,
 )
 from .messages import Work, say_notes, show_document, watched
-from .options import PredictOptions, takes
+from .options import PredictOptions
 from .target import columns_of, dates_of, offset_of, response_of
 from .training import note_on_rows
 
 if TYPE_CHECKING:
     from ..io.table import Dataset, Layout
-    from ..persistence import LoadedClassifier, LoadedModel, LoadedRegressor
+    from ..persistence import LoadedModel
     from .options import RowsOptions
 
 
@@ -50,19 +64,9 @@ _BLOCK = 1 << 20  # so many cells are predicted at once
 _TARGETS = ("target", "time", "time_from", "event", "start", "strata", "cv_groups")
 
 
-@takes(PredictOptions)
 def predict(options: PredictOptions) -> None:
-    """Predict with a model; with its target in DATA, say how well.
-
-    Example: zeronorm predict visits-k5.model.npz new.csv -o predictions.csv
-    """
+    """Predict with a model; with its target in DATA, say how well."""
     with watched(options) as work:
-        work.progress.phase("Starting")
-        from .. import persistence
-        from ..reporting.documents.data import describe_data
-        from ..reporting.records import PredictionInterval, Predictions
-        from ..reporting.text.evaluation import print_predictions
-
         data, output = options.data, options.output
         to_stdout = output is not None and str(output) == STDOUT
         refuse_swapped("predict", options.model, options.data)
@@ -125,10 +129,6 @@ def _predicted(
     dict
         What a document says of the predictions.
     """
-    import numpy as np
-
-    from ..io.read import joined
-
     seen: list[Dataset] = []
     parts: dict[str, list[Any]] = {"predictions": [], "probabilities": [], "survival": []}
     n_rows = 0
@@ -161,8 +161,6 @@ def _predicted(
 
 def _times(options: PredictOptions, loaded: LoadedModel) -> list[float]:
     """Return the times of --times; refuse what the model does not have."""
-    from ..persistence import LoadedClassifier, LoadedSurvivalModel
-
     if options.proba and not isinstance(loaded, LoadedClassifier):
         raise ValueError(
             f"--proba is of classes; {options.model} has none. Leave it out"
@@ -198,9 +196,6 @@ def _check_interval(options: PredictOptions, loaded: LoadedModel) -> dict[str, A
         If its share is none, the model is not of numbers of one target, or its file has no errors
         of rows out of fold, or too few.
     """
-    from ..persistence import LoadedClassifier, LoadedRegressor
-    from ..persistence.records import half_width, has_intervals
-
     share, model = options.interval, options.model
     if share is None:
         return None
@@ -237,8 +232,6 @@ def _check_interval(options: PredictOptions, loaded: LoadedModel) -> dict[str, A
 
 def _share_inside(targets: Any, predictions: Any, interval: Mapping[str, Any]) -> float:
     """Return the share of targets that are in the intervals of their predictions."""
-    import numpy as np
-
     return float(np.mean(np.abs(targets - np.array(predictions)) <= interval["half_width"]))
 
 
@@ -262,8 +255,6 @@ def with_threshold(
     ValueError
         If the number is no probability, or the model is not of two classes with probabilities.
     """
-    from ..persistence import LoadedClassifier
-
     if asked is None:
         notes.extend(note_on(path, loaded))
         return loaded
@@ -327,11 +318,6 @@ def _blocks(
 
     Predictions need no target: from the first gap in that of the model on it is left.
     """
-    from ..core.files import FileError, GapError, MissingFeaturesError, TargetError
-    from ..io.read import read_blocks as read_in_blocks
-    from ..io.source import is_label_file
-    from ..io.table import ROLES, TableRequest, Where
-
     data, target = options.data, options.target
     if is_genotypes(data) or is_demo(data) or options.samples or options.transpose:
         table = read_table(
@@ -396,10 +382,6 @@ def _predictions(
     times: list[float],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a document says of all rows, and arrays of predictions for those of a table."""
-    import numpy as np
-
-    from ..persistence import LoadedClassifier, LoadedSurvivalModel
-
     known: dict[str, Any] = {"classes": [], "responses": [], "loss": None, "times": times}
     values: dict[str, Any] = {}
     if isinstance(loaded, LoadedClassifier):
@@ -429,8 +411,6 @@ def response_in(
     loaded: LoadedModel, table: Dataset, data: str, columns: Mapping[str, str]
 ) -> Response | None:
     """Return the target of a table, None where it has none."""
-    from ..persistence import LoadedClassifier, LoadedSurvivalModel
-
     if isinstance(loaded, LoadedSurvivalModel):
         there = {"time", "event"} <= table.columns.keys()
         return response_of(table, "survival", data, columns) if there else None
@@ -467,10 +447,6 @@ def _judged(
     loaded: LoadedModel, response: Response | None, predictions: list[Any], notes: list[str]
 ) -> dict[str, Any]:
     """Return how good predictions are, as a document has it."""
-    import numpy as np
-
-    from ..persistence import LoadedClassifier
-
     found: dict[str, Any] = dict.fromkeys(("accuracy", "confusion", "score", "score_name"))
     predicted = np.array(predictions)
     if isinstance(loaded, LoadedClassifier):
@@ -492,9 +468,6 @@ def classes_in_order(loaded: LoadedClassifier) -> Any:
 
 def judge_of(loaded: LoadedModel) -> Any:
     """Return an estimator that scores as those of numbers and of survival times do."""
-    from ..estimators import BudgetRegressor, BudgetSurvivalAnalysis
-    from ..persistence import LoadedSurvivalModel
-
     if isinstance(loaded, LoadedSurvivalModel):
         return BudgetSurvivalAnalysis()
     return BudgetRegressor(loss=loaded.loss)  # type: ignore[union-attr]
@@ -502,8 +475,6 @@ def judge_of(loaded: LoadedModel) -> Any:
 
 def _score(judge: Any, response: Response, predicted: Any, notes: list[str]) -> float | None:
     """Return the score of predictions, None where the samples allow none."""
-    import numpy as np
-
     try:
         if response.task == "survival":
             target = judge._target(response.y, len(predicted))
@@ -523,8 +494,6 @@ def _compare(
     y: Any, predicted: Any, classes: Any, notes: list[str]
 ) -> tuple[float | None, list[list[int]] | None]:
     """Return accuracy and confusion of predictions, None where the labels are of other classes."""
-    import numpy as np
-
     truth = comparable(y, classes)
     unknown = int((~np.isin(truth, classes)).sum())
     if unknown == len(truth):
@@ -546,10 +515,6 @@ def unknown_classes(labels: Any, classes: Any) -> str:
 
     labels : those of the samples that are none of `classes`.
     """
-    import numpy as np
-
-    from ..io.texts import folded
-
     found, known = np.unique(labels), {folded(str(label)): label for label in classes.tolist()}
     number = "1 sample has a class" if labels.size == 1 else f"{labels.size:,} samples have classes"
     alike = [one for one in found.tolist() if folded(str(one)) in known]

@@ -14,7 +14,7 @@ from ..io.input import is_demo
 from ..methods import METHODS
 from .folds import fold_remedies, usable_folds
 from .messages import Work, show_document, watched
-from .options import FOLDS, PAIRS, ReportOptions, SelectOptions, takes
+from .options import FOLDS, PAIRS, ReportOptions, SelectOptions
 from .page import check_page, command_line, commands_of, write_page
 from .plan import plan_selection
 from .predict import note_on
@@ -27,12 +27,8 @@ if TYPE_CHECKING:
     from ..reporting.records import SelectionFound, Trust
 
 
-@takes(ReportOptions)
 def report(options: ReportOptions) -> None:
-    """Show what is known of a model, or write it as a page: with DATA how sure each feature is.
-
-    Example: zeronorm report demo-k5.model.npz demo -o demo.html
-    """
+    """Show what is known of a model, or write it as a page: with DATA how sure each feature is."""
     if not options.data:
         _show_kept(options)
         return

@@ -9,45 +9,36 @@ from typing import Any
 
 import typer
 
+from ..io.groups import read_groups
+from ..io.input import Samples
+from ..io.opening import from_dask
+from ..io.source import check_path
+from ..reporting.text import selection
+from ..solvers.checkpoint import resumable
 from .folds import fold_remedies
 from .messages import INTERRUPTED, show_document, watched
-from .options import CvOptions, SelectOptions, takes
+from .options import CvOptions, SelectOptions
 from .plan import plan_selection
+from .selection import run
 from .target import read_response
 
 _WAIT = 15  # seconds for an answer
 
 
-@takes(SelectOptions)
 def select(options: SelectOptions) -> None:
-    """Select exactly K features, fit the model, measure it, certify it and write it.
-
-    Example: zeronorm select demo -k 5
-    """
+    """Select exactly K features, fit the model, measure it, certify it and write it."""
     _selected(options)
 
 
-@takes(CvOptions)
 def cv(options: CvOptions) -> None:
-    """Say how well each number of features does on rows held out of their selection.
-
-    Example: zeronorm cv demo -k 1:20
-    """
+    """Say how well each number of features does on rows held out of their selection."""
     _selected(options, folds_alone=True)
 
 
 def _selected(options: SelectOptions, *, folds_alone: bool = False) -> None:
     """Select, and show the models, or how good those of the folds are."""
     with watched(options) as work, _connected(options.scheduler) as client:
-        with work.timed("imports"):
-            plan = plan_selection(options)
-            work.progress.phase("Starting")
-            from ..io.groups import read_groups
-            from ..io.input import Samples
-            from ..io.source import check_path
-            from ..reporting.text import selection
-            from ..solvers.checkpoint import resumable
-            from .selection import run
+        plan = plan_selection(options)
         data, group_file = options.data, options.group_file
         if group_file is not None:
             check_path(group_file)  # before DATA is read, which may take its time
@@ -62,8 +53,6 @@ def _selected(options: SelectOptions, *, folds_alone: bool = False) -> None:
                 if group_file is not None:
                     groups = read_groups(group_file, table, work.notes)
             if client is not None:
-                from ..io.opening import from_dask
-
                 table = replace(table, X=from_dask(table.X, client))
             others = "" if folds_alone else "say --no-cv"
             with fold_remedies(table, response, others=others):

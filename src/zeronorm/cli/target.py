@@ -7,8 +7,26 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..core.files import quote
 from ..core.messages import Doubt, Leaked, remedy, show
+from ..core.targets import MANY_CLASSES, ROWS_OF_CLASS, check_target
+from ..core.targets import NUMBERS as DISTINCT
 from ..io.input import Response, listed, read_table
+from ..io.meaning import (
+    Unclear,
+    date_of,
+    days_of,
+    is_written_out,
+    number_problem,
+    numbers_of,
+    order_of,
+    unit_of,
+)
+from ..io.read import WITH_COLUMNS
+from ..io.table import ROLES
+from ..io.texts import Texts, strict_float
 from ..reporting.warnings import NUMBERS, RepeatedNames, alike_labels
 from .options import DiscoverOptions, PathOptions, ReadingOptions, SelectOptions, VerifyOptions
 
@@ -23,8 +41,6 @@ def columns_of(
     options: ReadingOptions,
 ) -> dict[str, str]:
     """Return the columns that the options name beside the target, by what they are."""
-    from ..io.table import ROLES
-
     named = {role: getattr(options, role, None) for role in ROLES}
     found = {role: str(name) for role, name in named.items() if name is not None}
     column, equals, value = found.get("event", "").rpartition("=")
@@ -44,8 +60,6 @@ def read_response(
     like: Layout | None = None,
 ) -> tuple[Dataset, Response]:
     """Return the data, and the target that they must have; of numbers not only one."""
-    from ..io.read import WITH_COLUMNS
-
     survival = task == "survival"
     columns = columns_of(options)
     dropped, force = [*(options.drop or ())], getattr(options, "force", None) or ()
@@ -104,8 +118,6 @@ def _covariates_of(options: Any) -> list[str]:
 
 def _targets_of(table: Dataset, y: Any) -> list[tuple[str, Any]]:
     """Return the columns of a target, each with what messages call it."""
-    from ..core.files import quote
-
     given = table.target_name or "y"
     names = (given,) if isinstance(given, str) else given
     columns = [y] if y.ndim == 1 else y.T
@@ -140,8 +152,6 @@ def response_of(
     task : "auto" where the target itself tells. columns : as of `columns_of`.
     by_loss : as of `_labels`. order : the labels of ordered classes, with commas between them.
     """
-    import numpy as np
-
     guess = None
     offset = offset_of(table, data)
     if task == "survival":
@@ -173,20 +183,16 @@ def _guess(y: Any, name: str, data: str) -> tuple[str, str | None]:
 
     name : of the target, for messages. data : what it is of.
     """
-    import numpy as np
-
-    from ..core.targets import MANY_CLASSES, NUMBERS, ROWS_OF_CLASS
-
     values, counts = np.unique(y, return_counts=True)
     if y.dtype.kind == "U":
         _refuse_dates(values.tolist(), name, data)
-    unit = _unit(y) if y.dtype.kind == "U" and values.size > NUMBERS else None
+    unit = _unit(y) if y.dtype.kind == "U" and values.size > DISTINCT else None
     if unit is not None:
         written = f" with the unit {unit!r}" if unit else ""
         return "numbers", f"{values.size:,} distinct numbers{written} in {y.size:,} rows"
     _refuse_spoilt_numbers(y, name, data)
     if y.dtype.kind not in "iuf":
-        many = values.size > max(NUMBERS, y.size / 2)  # as dates and names are
+        many = values.size > max(DISTINCT, y.size / 2)  # as dates and names are
         return "classes", f"{values.size:,} distinct texts in {y.size:,} rows" if many else None
     if y.dtype.kind == "f":  # not whole: no classes, however few
         return "numbers", f"{values.size:,} distinct values in {y.size:,} rows"
@@ -195,7 +201,7 @@ def _guess(y: Any, name: str, data: str) -> tuple[str, str | None]:
     found = f"{values.size:,} distinct whole numbers in {y.size:,} rows"
     counted = ", or --task counts if they count something" if values[0] >= 0 else ""
     few = values.size <= max(MANY_CLASSES, y.size / ROWS_OF_CLASS)
-    if few and (values.size <= NUMBERS or counts.min() > 1):
+    if few and (values.size <= DISTINCT or counts.min() > 1):
         return "classes", f"{found}; say --task numbers if they are measurements{counted}"
     counted = counted.replace(", or", "; say", 1)
     return "numbers", f"{found}{counted}"
@@ -203,9 +209,6 @@ def _guess(y: Any, name: str, data: str) -> tuple[str, str | None]:
 
 def _refuse_dates(values: list[str], name: str, data: str) -> None:
     """Refuse labels most of which are dates: each would be a class."""
-    from ..core.files import quote
-    from ..io.meaning import date_of
-
     dates = [text for text in values if date_of(text) is not None]
     if 2 * len(dates) > len(values) > 2:
         raise ValueError(
@@ -217,18 +220,12 @@ def _refuse_dates(values: list[str], name: str, data: str) -> None:
 
 def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
     """Refuse text of many values most of which are numbers: a few slips make a class of each."""
-    import numpy as np
-
-    from ..core.files import quote
-    from ..core.targets import NUMBERS
-    from ..io.texts import strict_float
-
     if y.dtype.kind != "U":
         return
     values = np.unique(y).tolist()
     odd = {text for text in values if strict_float(text) is None}
     commas = {text for text in odd if strict_float(text.replace(",", ".", 1)) is not None}
-    if not odd or len(values) <= NUMBERS or 2 * len(odd - commas) >= len(values):
+    if not odd or len(values) <= DISTINCT or 2 * len(odd - commas) >= len(values):
         return
     row, text = next((row, text) for row, text in enumerate(y.tolist()) if text in (commas or odd))
     remedy = "Mend such values; names of classes that look like numbers need --task classes."
@@ -242,9 +239,6 @@ def _refuse_spoilt_numbers(y: Any, name: str, data: str) -> None:
 
 def _unit(y: Any) -> str | None:
     """Return the unit of text that is numbers all along, "" for none; None of other text."""
-    from ..io.meaning import is_written_out, number_problem, unit_of
-    from ..io.texts import Texts
-
     counts = Texts.of(y.tolist()).counts()
     unit = unit_of(counts)
     if unit is None or number_problem(counts, unit) is not None:
@@ -257,10 +251,6 @@ def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:
 
     by_loss : whether the command has no --task, so that another loss says another target.
     """
-    import numpy as np
-
-    from ..core.targets import check_target
-
     try:
         return check_target(y, y.size)
     except ValueError:
@@ -279,10 +269,6 @@ def _labels(y: Any, name: str, data: str, by_loss: bool) -> Any:
 
 def _in_order(labels: Any, order: str | None, name: str, data: str) -> Any:
     """Return the labels from the lowest to the highest; numbers are by their size."""
-    import numpy as np
-
-    from ..core.files import quote
-
     classes = np.unique(labels)
     if order is None:
         if labels.dtype.kind not in "iuf":
@@ -303,12 +289,6 @@ def _in_order(labels: Any, order: str | None, name: str, data: str) -> Any:
 
 def _numbers(values: Any, name: str, data: str) -> Any:
     """Return a column of finite numbers as floats, without the unit that they share."""
-    import numpy as np
-
-    from ..core.files import quote
-    from ..io.meaning import numbers_of
-    from ..io.texts import Texts, strict_float
-
     if values.dtype.kind == "U" and _unit(values) is not None:
         return numbers_of(Texts.of(values.tolist()))
     if values.dtype.kind == "U":
@@ -326,10 +306,6 @@ def _numbers(values: Any, name: str, data: str) -> Any:
 
 def offset_of(table: Dataset, data: str) -> Any:
     """Return the offset that a table has, as such or as an exposure; None without."""
-    import numpy as np
-
-    from ..core.files import quote
-
     for role in ("offset", "exposure"):
         if role not in table.columns:
             continue
@@ -352,10 +328,6 @@ def _survival(table: Dataset, data: str, columns: Mapping[str, str]) -> Any:
 
     Dates become days since those of `time_from`.
     """
-    import numpy as np
-
-    from ..core.files import quote
-
     for role in ("time", "event"):
         if role not in table.columns:
             raise ValueError(f"{data}: survival times are needed; say where with --{role} COLUMN.")
@@ -393,10 +365,6 @@ def _times(table: Dataset, data: str, dates: str | None) -> dict[str, Any]:
 
     dates : how they are written, one of `ORDERS`; None: as all of them together say.
     """
-    from ..core.files import quote
-    from ..io.meaning import date_of, days_of
-    from ..io.texts import Texts
-
     known = {role: table.columns[role] for role in ("time", "start") if role in table.columns}
     if "time_from" in table.columns:
         order = _order_of_times(table, data, dates)
@@ -420,9 +388,6 @@ def _times(table: Dataset, data: str, dates: str | None) -> dict[str, Any]:
 
 def _order_of_times(table: Dataset, data: str, dates: str | None) -> str:
     """Return how the dates of survival times are written; refuse what is none. dates : as above."""
-    from ..core.files import quote
-    from ..io.meaning import Unclear, date_of, order_of
-
     texts = {
         role: [*map(str, table.columns[role].tolist())]
         for role in ("time", "start", "time_from")
@@ -445,10 +410,6 @@ def _events(values: Any, name: str, data: str, value: str | None) -> Any:
 
     value : what stands for an event; None: 1, or True.
     """
-    import numpy as np
-
-    from ..core.files import quote
-
     option = f"--event {show(shlex.quote(name + '=VALUE'))}"
     texts = [str(one) for one in values.tolist()]
     seen = sorted(set(texts))
@@ -531,9 +492,7 @@ def _without_row_numbers(
 
 def _numberings(X: Any, n_rows: int | None) -> list[tuple[int, tuple[bool, str]]]:
     """Return the columns that number rows: whether surely, and in words how."""
-    import numpy as np
-
-    from ..data.operations import dense
+    from ..data.operations import dense  # which verify has not
     from ..io.opening import as_design
 
     n, p = X.shape
@@ -561,8 +520,6 @@ def _numberings(X: Any, n_rows: int | None) -> list[tuple[int, tuple[bool, str]]
 
 def _numbering(column: Any, n_rows: int | None) -> tuple[bool, str] | None:
     """Return whether a column surely numbers the rows, and how; None where it does not."""
-    import numpy as np
-
     steps = np.diff(column)
     if not np.isfinite(steps).all() or not (column == np.floor(column)).all():
         return None
@@ -579,8 +536,6 @@ def _numbering(column: Any, n_rows: int | None) -> tuple[bool, str] | None:
 
 def _without(table: Dataset, place: int) -> Dataset:
     """Return a table without one of its features."""
-    import numpy as np
-
     X: Any = table.X
     p = X.shape[1]
     if place == 0:
@@ -602,8 +557,6 @@ def _groups_of(table: Dataset) -> Any:
     Without --cv-groups samples of one name are a group: others of a sample that is held out would
     say what its target is.
     """
-    import numpy as np
-
     labels = table.columns.get("cv_groups", table.sample_names)
     if labels is None:
         return None

@@ -11,16 +11,28 @@ from typing import TYPE_CHECKING, Any
 import typer
 from msgspec import convert
 
+from .. import persistence
+from ..core.files import quote
 from ..io.input import comparable
+from ..io.table import ROLES
+from ..reporting.documents.data import (
+    describe_data,
+    describe_equivalents,
+    describe_feature,
+    figures_of,
+)
+from ..reporting.records import Claim, Feature, Recomputed, Signs, Verification
+from ..reporting.text.certificates import print_verification
+from ..verification import CertificateError, UndecidedError
+from ..verification.recomputation import COARSEST
 from .files import refuse_swapped
 from .messages import readers_may_leave, show_document, watched
-from .options import VerifyOptions, takes
+from .options import VerifyOptions
 from .training import other_rows, read_training
 
 if TYPE_CHECKING:
     from ..io.table import Dataset
     from ..persistence import SavedCertificate
-    from ..reporting.records import Claim
 
 
 # Of the loss of a certificate; else numbers.
@@ -29,23 +41,9 @@ _TASKS = {"poisson": "counts", "cox": "survival", "cox_efron": "survival"}
 _REFUTED, _UNDECIDED = 1, 3  # Exit codes.
 
 
-@takes(VerifyOptions)
 def verify(options: VerifyOptions) -> None:
-    """Check a certificate with the data, in plain NumPy.
-
-    The exit code is 1 where it claims too much, and 3 where rounding leaves that open.
-
-    Example: zeronorm verify demo-k4.certificate.npz demo
-    """
+    """Check a certificate with the data, in plain NumPy."""
     with watched(options) as work:
-        work.progress.phase("Starting")
-        from .. import persistence
-        from ..reporting.documents.data import describe_data
-        from ..reporting.records import Verification
-        from ..reporting.text.certificates import print_verification
-        from ..verification import CertificateError, UndecidedError
-        from ..verification.recomputation import COARSEST
-
         if not 0 < options.rtol <= COARSEST:
             raise ValueError(f"--rtol must be above 0 and at most 1e-3; got {options.rtol:g}.")
         refuse_swapped("verify", options.certificate, options.data)
@@ -99,8 +97,6 @@ def _describe_claims(
 
     found : what the verifier returned, None where a certificate claims too much.
     """
-    from ..reporting.documents.data import describe_equivalents, describe_feature, figures_of
-    from ..reporting.records import Claim, Feature, Recomputed, Signs
 
     def listed(features: Any) -> list[Feature]:
         return [describe_feature(table, j) for j in features.tolist()]
@@ -129,9 +125,6 @@ def _describe_claims(
 
 def _check_columns(table: Dataset, certificate: SavedCertificate, data: str) -> None:
     """Refuse data without an offset or strata that a certificate was made with."""
-    from ..core.files import quote
-    from ..io.table import ROLES
-
     known = certificate.metadata["columns"]
     offset = {"offset", "exposure"}
     for role in ROLES:
@@ -145,8 +138,6 @@ def _check_columns(table: Dataset, certificate: SavedCertificate, data: str) -> 
 
 def _check_names(table: Dataset, certificate: SavedCertificate, data: str) -> None:
     """Refuse data whose selected features have other names than those of a certificate."""
-    from ..core.files import quote
-
     if table.feature_names is None or certificate.feature_names is None:
         return
     for j, name in zip(certificate.columns.tolist(), certificate.feature_names, strict=True):
