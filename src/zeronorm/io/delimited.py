@@ -946,11 +946,6 @@ def _arrange(
     return columns
 
 
-def _is_odd(field: str) -> bool:
-    """Return whether a field may be a number to Python and none to others."""
-    return "_" in field or is_code(field.strip())
-
-
 def _is_text(field: str) -> bool:
     return not is_missing(field) and _number(field) is None
 
