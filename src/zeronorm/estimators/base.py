@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ from ..core.targets import (
     class_factors,
 )
 from ..core.types import Design, FloatArray, IndexArray, Likelihood, Smooth
+from ..data.opening import as_design as design_of
 from ..data.operations import margins
 from ..io.opening import as_design
 from ..losses import OF_NUMBERS, Logistic, Quantile, SquaredHinge, probabilities
@@ -402,12 +404,13 @@ class SparseLinearModel(CallbackSupportMixin, SelectorMixin, NestedParameters): 
     ) -> TrainingData:
         """Validate parameters and what there is of every row; rows of weight 0 are left out."""
         self._check_parameters()
-        given = y, sample_weight, offset, groups
-        y, sample_weight, offset, groups = map(in_memory, given)
+        y, sample_weight, offset, groups = map(in_memory, (y, sample_weight, offset, groups))
         encoding = None
         if isinstance(self.feature_groups, str) and self.feature_groups == "columns":
             encoding, X = EncodedFrame.fit(X)
-        stored = as_design(validate.check_data(X), n_threads=self.n_threads)
+        given = validate.check_data(X)
+        of_files = isinstance(given, str | os.PathLike)  # genotypes and single cells among them
+        stored = (as_design if of_files else design_of)(given, n_threads=self.n_threads)
         design = self._stored(stored)
         names = stored.feature_names if encoding is None else encoding.names
         n = design.shape[0]
