@@ -244,7 +244,7 @@ def test_empty_cells(write):
     table = read_table(path, "y", missing="indicator")
     told = table.X.gather(np.array([table.feature_names.index("age is missing")]))[:, 0]
     assert np.array_equal(told, np.isnan(age))
-    with pytest.raises(ValueError, match="one of mean, most_frequent, indicator, or None"):
+    with pytest.raises(ValueError, match="missing must be mean, most_frequent or indicator"):
         read_table(path, "y", missing="median")
 
 
