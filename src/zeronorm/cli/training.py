@@ -137,13 +137,13 @@ def options_of_model(model: LoadedModel) -> dict[str, Any]:
         found["loss"] = model.loss.name
         found["quantile"] = model.loss.parameters.get("quantile")
     target = metadata["target_name"]
-    names = target if isinstance(target, list) else [target]
+    own = target if isinstance(target, list) else [target]
     if (
         "time" not in found
         and target is not None
-        and (len(names) == 1 or "," not in "".join(names))
+        and (len(own) == 1 or "," not in "".join(own))
     ):
-        found["target"] = ",".join(names)
+        found["target"] = ",".join(own)
     return found
 
 
