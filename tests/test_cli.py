@@ -83,7 +83,7 @@ def test_the_demo(run, tmp_path):
     assert "in 5-fold cross-validation, features selected inside every fold" in " ".join(
         text.split()
     )
-    assert "C = 0.1, standardised columns, its own refit." in " ".join(text.split())
+    assert "(C = 0.1, standardised columns)" in " ".join(text.split())
     assert "not accuracy on new data." in " ".join(text.split())
     assert "zeronorm predict golub-k8.model.npz DATA" in text
     assert [path.name for path in tmp_path.iterdir()] == ["golub-k8.model.npz"]
@@ -1235,7 +1235,7 @@ def test_verify_says_which_problem_it_was(run):
     persistence.save_certificate(model.certificate_, "f.npz", golub.X, golub.y, feature_names=names)
     text = " ".join(run("verify", "f.npz", "named.npz").stdout.split())
     assert "forced: g7" in text
-    assert "no intercept, its own refit" in text
+    assert ", no intercept), not" in text
 
 
 # --- path ----------------------------------------------------------------------------------
@@ -1420,7 +1420,9 @@ def test_path_of_several_classes(run, fails, multiclass):
     np.testing.assert_array_equal(coef, model.coef_)
     text = run(*command, "-o", "p.csv").stdout
     assert "against the other classes" in text
-    assert "Of all classes, the mean share explained and the largest gap." in " ".join(text.split())
+    assert "Over all classes: the mean share explained and the largest gap." in " ".join(
+        text.split()
+    )
     assert {"intercept (red)", "intercept (blue)"} <= set(rows_of("p.csv")[0])
     assert "A path without --cv is for two classes; got 3. Say --cv 5" in fails("path", "m.npz")
     assert "--ratio and --max-features are for two classes; got 3" in fails(*command, "--ratio", 9)

@@ -107,7 +107,7 @@ def test_a_better_list_is_found_and_shown(run, table, target):
     assert "verified" in run("verify", "c.npz", data, *of_target).stdout
     text = run("prove", "g0,g4,g7", data, *given).stdout
     assert "lowers the objective by" in text
-    assert "no better list" in run("prove", "g1,g4,g7", data, *given).stdout
+    assert "no better feature set" in run("prove", "g1,g4,g7", data, *given).stdout
 
 
 def test_options_of_the_problem_count(run, table):

@@ -45,7 +45,7 @@ def test_covariates_are_named_and_told_apart(run, write):
     assert "2 covariates in every model, not counted, not penalised" in told
     assert "no 2 features beside the covariates lower the objective" in told
     assert "of 8 features ruled out" in told
-    assert "covariates without a penalty" in told
+    assert "covariates not penalised" in told
     document = json.loads(run(*options, "--cv", 2, *files, "--json").stdout)
     (model,) = document["models"]
     direct = BudgetClassifier(2, covariates=[8, 9], calibrate=False)

@@ -65,7 +65,7 @@ def test_covariates_and_blocks_are_those_of_the_selector(run, fails, data, tmp_p
     assert known.correlation > 0.1
     text = " ".join(run(*asked, *both).stdout.split())
     assert "40 blocks of family, whose errors have a correlation of 0." in text
-    assert "It rests on independent blocks of samples" in text
+    assert "It assumes independent blocks of samples" in text
     text = " ".join(fails(*asked, "--blocks", "one").split())
     assert "--blocks must have several labels; got 'a' in all 120 rows" in text
     assert "no column 'famly'" in " ".join(fails(*asked, "--blocks", "famly").split())

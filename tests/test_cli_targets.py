@@ -65,12 +65,12 @@ def test_numbers(run, write):
     scores = cross_validate(model, X, COLUMNS["price"])
     assert "read as numbers: 80 distinct values in 80 rows" in text
     assert "2 features positive raises price" in text
-    assert "adds to the mean of price" in text
+    assert "change of the mean of price per unit" in text
     assert f"R² {scores.mean[1]:.3f} ± {scores.standard_error[1]:.3f} (without features: " in text
     assert f"{fitted.score(X, COLUMNS['price']):.3f} on the training data" in text
     assert "0: as good as the mean" in text
     assert f"least squares, C = {fitted.C_:g}, chosen by 5 folds" in text
-    assert "nothing about how well new samples are predicted" in text
+    assert "not predictions of new data." in text
     assert "classes" not in text
     run("predict", "d-k2.model.npz", data, "-o", "p.csv")
     with open("p.csv", newline="") as file:
@@ -127,7 +127,7 @@ def test_losses_of_numbers(run, write):
         fitted = BudgetRegressor(2, loss=loss, calibrate=False).fit(X, y)
         assert document["models"][0]["intercept"] == [fitted.intercept_]
         assert document["models"][0]["training_score"] == pytest.approx(fitted.score(X, y))
-    assert "adds to the 0.8 quantile of price" in words(run(*command))
+    assert "change of the 0.8 quantile of price per unit" in words(run(*command))
     positive = write("price", price=np.exp(y))
     result = run("select", positive, "-k", 2, "--target", "price", "--loss", "gamma", "--no-cv")
     assert "mean ratio" in result.stdout
@@ -451,7 +451,7 @@ def test_path_of_numbers(run, fails, write):
     text = words(run("path", data, *numbers, "--cv", 3))
     assert "squared-error" in text
     assert "positive raises price" in text
-    assert "adds to the mean of price" in text
+    assert "change of the mean of price per unit" in text
     assert "--scoring is of classes, but --loss least_squares says numbers" in fails(
         "path", data, *numbers, "--cv", 3, "--scoring", "auc"
     )

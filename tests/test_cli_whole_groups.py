@@ -178,7 +178,7 @@ def test_the_page_of_whole_groups(run, data, tmp_path):
     assert page.count(">number of groups<") == 2  # below the scores, and the features of sizes
     assert ">number of features<" not in page
     near = near_optimal(X, y, 2, problem=model)
-    assert f"{len(near)} list" in sizes[0]["texts"]["instead"]
+    assert f"{len(near)} set" in sizes[0]["texts"]["instead"]
 
 
 @pytest.mark.parametrize(
