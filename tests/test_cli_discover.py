@@ -78,7 +78,7 @@ def test_the_report_says_what_the_rate_is_not(run, data):
     assert "not the probability that one of them is false" in text
     none = run("discover", *data, "y", "--drop", "three", "--fdr", "0.001").stdout
     assert "no feature at a false discovery rate of 0.1%" in none
-    assert "no proof that none has an effect" in none
+    assert "Finding none does not prove that none has an effect." in none
 
 
 def test_none_found_is_an_empty_table(run, data, tmp_path):

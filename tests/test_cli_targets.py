@@ -147,7 +147,7 @@ def test_counts_of_an_exposure(run, fails, write):
     assert "claims: counts from 0 to" in text
     assert f"years {YEARS.sum():.6g} in all" in text
     assert "above 1: more claims" in text
-    assert "multiplies the expected count" in text
+    assert "factor on the expected count" in text
     assert "by years without features" in text
     assert "proven: no other 2 features" in text
     ratio = np.exp(model.coef_[1] * X[:, 1].std())

@@ -1,5 +1,6 @@
 """Whole groups in the command: `--features all --groups G --group-file FILE`."""
 
+import base64
 import json
 import re
 
@@ -148,7 +149,7 @@ def test_the_page_of_whole_groups(run, data, tmp_path):
     document = json.loads(run(*given, *FILES, "--json").stdout)
     assert document["n_features"] == persistence.load("class-g2.model.npz").support_.size
     page = (tmp_path / "page.html").read_text()
-    words = ["of 2 groups", "2 groups were selected on each", "2 of 5 groups of features"]
+    words = ["of 2 groups", "2 on each; the sets are", "2 of 5 groups of features"]
     for told in (*words, "n_groups=2", "feature_groups=feature_groups", "--group-file groups.tsv"):
         assert told in page
     assert "Groups(labels" not in page
@@ -175,8 +176,10 @@ def test_the_page_of_whole_groups(run, data, tmp_path):
         # And how these do on held-out rows.
         assert f"{one.features[0]} ({counted(int((one.features[0] == LABELS).sum()))})" in page
     assert "The model with one group replaced or left out" in page
-    assert page.count(">number of groups<") == 2  # below the scores, and the features of sizes
-    assert ">number of features<" not in page
+    images = [base64.b64decode(one).decode() for one in re.findall(r"base64,([^\"]*)", page)]
+    drawn = "".join(images)
+    assert drawn.count(">number of groups<") == 2  # below the scores, and the features of sizes
+    assert ">number of features<" not in drawn
     near = near_optimal(X, y, 2, problem=model)
     assert f"{len(near)} set" in sizes[0]["texts"]["instead"]
 
