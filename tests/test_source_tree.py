@@ -8,7 +8,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent.parent / "src" / "zeronorm"
 # A folder, or a file at the top, imports those before it.
 LAYERS = (
-    *("_version", "_kernels", "core", "verification", "datasets", "data", "io", "measures"),
+    *("_version", "_kernels", "core", "verification", "data", "io", "datasets", "measures"),
     *("losses", "solvers", "methods", "estimators", "published", "model_selection"),
     *("inspection", "inference", "persistence", "export", "plotting", "reporting", "cli"),
 )

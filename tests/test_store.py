@@ -474,7 +474,7 @@ def test_bad_input(tmp_path):
     with pytest.raises(ValueError, match="memory must be"):
         write_store(X, tmp_path / "x.zarr", memory=0)
     write_store(X, tmp_path / "x.zarr")
-    with pytest.raises(FileExistsError, match="--overwrite"):
+    with pytest.raises(FileExistsError, match="overwrite=True"):
         write_store(X, tmp_path / "x.zarr")
     write_store(2 * X, tmp_path / "x.zarr", overwrite=True)
     same(as_design(tmp_path / "x.zarr"), 2 * X)

@@ -218,10 +218,10 @@ class ReadingOptions(OutputOptions):
         "features.", "TEXT"
     )] = None  # fmt: skip
     encoding: Annotated[str | None, column(
-        "The encoding of text that is not UTF-8: latin-1, cp1252, utf-16.", "NAME"
+        "Encoding other than UTF-8: latin-1, utf-16.", "NAME"
     )] = None  # fmt: skip
     decimal: Annotated[str | None, column(
-        "Decimal mark of CSV (',' or '.'); else found.", "MARK"
+        "Decimal mark of CSV: ',' or '.'.", "MARK"
     )] = None  # fmt: skip
     missing: Annotated[str | None, column(
         "Fill empty cells by the training rows: mean or most_frequent; indicator: by the mean, "
@@ -241,7 +241,7 @@ class ReadingOptions(OutputOptions):
         "Survival: time to the event, or to the end of observation."
     )] = None  # fmt: skip
     time_from: Annotated[str | None, column(
-        "Survival: the date from which --time runs, a date then."
+        "Survival: date from which --time runs."
     )] = None  # fmt: skip
     event: Annotated[str | None, column(
         "Survival: 1 where the event was observed, 0 where censored; or COLUMN=VALUE."
@@ -252,7 +252,7 @@ class ReadingOptions(OutputOptions):
         "The classes of an ordered target of text, lowest first.", "LABELS"
     )] = None  # fmt: skip
     offset: Annotated[str | None, column(
-        "A known part of the margins, of numbers and counts."
+        "Known part of the margin (numbers, counts)."
     )] = None  # fmt: skip
     exposure: Annotated[str | None, column(
         "The time, area or people that counts are of. Its logarithm is the offset."

@@ -191,7 +191,7 @@ def check_adjustable(
     loss: Any,
     y: FloatArray,
     weight: FloatArray,
-    find: Callable[[], tuple[str, AtFault | None]],
+    find: Callable[[], tuple[Message, AtFault | None]],
 ) -> None:
     """Raise where covariates leave nothing to explain, or have no finite coefficients.
 
@@ -218,8 +218,9 @@ def check_adjustable(
             Message(
                 Parameter("covariates"),
                 " must not determine the target of some rows alone, as they have no finite "
-                f"coefficients without a penalty then{where}. Leave out that covariate, or pass "
-                "it as one of ",
+                "coefficients without a penalty then",
+                where,
+                ". Leave out that covariate, or pass it as one of ",
                 Parameter("forced_features"),
                 ", which have a penalty.",
             ),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.budgets import AtFault, check_adjustable, check_apart, check_features
-from ..core.errors import Message, Named, Parameter, ParameterError
+from ..core.errors import Column, Message, Named, Parameter, ParameterError
 from ..core.types import FloatArray, IndexArray
 from ..data.gathered import gather
 from ..losses import as_adjusted
@@ -63,7 +63,7 @@ def check_covariates(
 
 def _one_sided(
     loss: Adjusted, found: IndexArray, columns: FloatArray, data: TrainingData
-) -> tuple[str, AtFault | None]:
+) -> tuple[Message, AtFault | None]:
     """Return which rows of one value of a covariate lack an outcome: in words, and as such.
 
     "" and None where none are known.
@@ -74,17 +74,22 @@ def _one_sided(
     elif not loss.of_labels:
         outcome = np.where(outcome > 0, "a count above 0", "a count of 0")
     if outcome.ndim > 1:
-        return "", None
+        return Message(), None
     everything = np.unique(outcome)
     for rows, value, places in _set_apart(columns):
         lacking = np.setdiff1d(everything, outcome[rows])
         if rows.any() and lacking.size:
             own = tuple(found[places].tolist())
-            words = Named(data.names)
-            where = f"{value:g} in {' and '.join(words.column(j) for j in own)}"
-            text = f": of the {int(rows.sum())} rows with {where} none has {str(lacking[0])!r:.40}"
+            named = [part for j in own for part in (" and ", Column(j))][1:]
+            text = Message(
+                f": of the {int(rows.sum())} rows with {value:g} in ",
+                *named,
+                f" none has {str(lacking[0])!r:.40}",
+            )
+            if data.names:
+                text = Message(text.said(Named(data.names)))
             return text, AtFault(own, value)
-    return "", None
+    return Message(), None
 
 
 def _set_apart(columns: FloatArray) -> Iterator[tuple[NDArray[Any], float, list[int]]]:

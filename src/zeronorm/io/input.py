@@ -381,7 +381,7 @@ _NOT_DEMO = {
 
 def _demo(given: Mapping[str, Any]) -> Dataset:
     """Return the built-in data, of which options have nothing to say."""
-    from ..datasets import load_demo
+    from .demo import load_demo
 
     for name, value in given.items():
         if value:

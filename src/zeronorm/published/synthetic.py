@@ -9,7 +9,6 @@ from ..core.errors import Message, Parameter, ParameterError
 from ..core.messages import span
 from ..core.types import IndexArray
 from ..core.validation import check_iterations
-from ..datasets import Float32Array
 
 
 def make_paper_synthetic(
@@ -18,7 +17,7 @@ def make_paper_synthetic(
     n_informative: int = 300,
     w_std: float = 2.0,
     random_state: int | None = 0,
-) -> tuple[Float32Array, NDArray[np.int64], IndexArray]:
+) -> tuple[NDArray[np.float32], NDArray[np.int64], IndexArray]:
     """Return X, y and the informative features of a synthetic set as the MSLR paper draws them.
 
     X_ij ~ N(0, 1); w_j ~ N(0, w_std**2) on `n_informative` random columns, else 0; y = sign(Xw),
