@@ -15,7 +15,7 @@ from .errors import ParameterError
 from .types import Design
 
 # The types of columns that hold no numbers: how they are called, and the way out.
-_DATES = "Take numbers from them, such as days, or read them by zeronorm.io.read.read_frame"
+_DATES = "Take numbers from them, such as days, or read them by zeronorm.io.read_frame"
 _WAYS = {
     "categories": (
         "Estimators with feature_groups take them: n_groups=5, feature_groups='columns' selects 5 "
