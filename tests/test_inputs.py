@@ -717,3 +717,19 @@ def test_patterns_that_mean_no_columns_are_refused(tmp_path):
     with pytest.raises(FileError, match="no column 'a:z'"):
         read_table(path, "y", drop=["a:z"])
     assert read_table(path, "y", drop=["c:d", "a*"]).feature_names == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_only_named_columns_are_features(tmp_path, kind):
+    """What is not named would be selected, or the target and the names of samples be lost."""
+    path = WRITERS[kind](tmp_path / f"a.{kind}", [{**row, "xy": 1} for row in made()])
+    everything = read_table(path, "y", id="id", drop=["batch"])
+    names = everything.feature_names
+    for only in (["*4"], ["x0:x1"], ["xy", "x0", "id", "y"]):
+        found = read_table(path, "y", id="id", only=only)
+        kept = [place for place, name in enumerate(names) if name in found.feature_names]
+        assert len(kept) == len(found.feature_names) == (1 if only == ["*4"] else 2)
+        np.testing.assert_array_equal(found.X, everything.X[:, kept])
+        np.testing.assert_array_equal(found.y, everything.y)
+    with pytest.raises(FileError, match="no column 'nothing'"):
+        read_table(path, "y", id="id", only=["nothing"])

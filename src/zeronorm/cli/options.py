@@ -212,6 +212,7 @@ class ReadingOptions(OutputOptions):
         "DATA have samples in columns.", "--transpose", panel=READING
     )] = False  # fmt: skip
     drop: Annotated[list[str] | None, column("Columns to leave out: age, g_*, a:f.", "NAME")] = None
+    only: Annotated[list[str] | None, column("Columns to take alone: g_*, a:f.", "NAME")] = None
     keep: Annotated[list[str] | None, column("Keep a column that numbers the rows.", "NAME")] = None
     where: Annotated[str | None, column(
         "Keep rows by columns: \"batch == 'B1' and age >= 18\"; columns of text there are no "
@@ -528,7 +529,7 @@ class DiscoverOptions(ReadingOptions):
 class RowsOptions(ReadingOptions):
     """A model, and the rows that it is for."""
 
-    without = frozenset({"drop", "keep", "missing", "order"})
+    without = frozenset({"drop", "only", "keep", "missing", "order"})
 
     model: Model
     data: Data
@@ -602,7 +603,7 @@ class ConvertOptions(ReadingOptions):
     Example: zeronorm convert visits.csv visits.zarr --target relapse
     """
 
-    without = _SURVIVAL | _OTHERS | {"by_position", "where"}
+    without = _SURVIVAL | _OTHERS | {"by_position", "where", "only"}
 
     data: Annotated[str, argument(
         "svmlight, .npy, .npz, CSV, TSV, JSON lines, .xlsx or Parquet; -: standard input; single "
@@ -635,7 +636,7 @@ class InfoOptions(ReadingOptions):
     without = frozenset(
         one.name
         for one in fields(ReadingOptions)
-        if one.name not in ("layer", "encoding", "as_json", "debug")
+        if one.name not in ("layer", "encoding", "decimal", "as_json", "debug")
     )
 
     model: Annotated[str | None, argument(

@@ -68,7 +68,8 @@ def read_response(
         dropped.extend(names)
         return read_table(
             options.data, options.target, samples=options.samples or (), id=options.id, like=like,
-            need_labels=not survival, columns=columns, drop=dropped, where=options.where,
+            need_labels=not survival, columns=columns, drop=dropped, only=options.only or (),
+            where=options.where,
             missing=getattr(options, "missing", None), na=options.na, dates=options.dates,
             decimal=options.decimal, encoding=options.encoding, layer=options.layer,
             covariates=_covariates_of(options), force=force, by_position=options.by_position,

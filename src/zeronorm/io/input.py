@@ -90,6 +90,7 @@ def read_table(
     need_labels: bool = False,
     columns: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
+    only: Sequence[str] = (),
     where: str | None = None,
     missing: str | None = None,
     na: str | None = None,
@@ -157,6 +158,9 @@ def read_table(
     drop : list of str
         Columns of CSV or Parquet that are no features, by name or index: they are not read. A
         pattern as "gene_*" or "x?" and a range as "a:f" mean several, but those asked for.
+    only : list of str
+        The columns of the file that may be features, named in the same ways; none: all. Covariates
+        and forced features are among them.
     layer : str or None
         Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
         as "study/expression"; of a workbook the sheet. None: X, or the only one, or the first.
@@ -233,7 +237,7 @@ def read_table(
     na = ",".join(absent(na, like)) or None
     roles = columns or {}
     given: dict[str, Any] = {
-        "--id": id, "--drop": drop, "--layer": layer, "--missing": missing,
+        "--id": id, "--drop": drop, "--only": only, "--layer": layer, "--missing": missing,
         "--encoding": encoding, "--transpose": transpose, "--na": na, "--dates": dates,
         "--decimal": decimal,
     }  # fmt: skip
@@ -257,7 +261,7 @@ def read_table(
     from .read import WITH_COLUMNS, read_request
 
     if transpose:
-        check_across(tables, {"--where": where, "--drop": drop, "--time": roles})
+        check_across(tables, {"--where": where, "--drop": drop, "--only": only, "--time": roles})
         with lasting(data) as (file, _):
             across = read_across(file, target, id, like, missing, layer, encoding, decimal, na)
             refuse_unasked(across, data, {"target": target}, by_position)
@@ -277,7 +281,7 @@ def read_table(
             own = id or of_id
             request = TableRequest(
                 target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
-                is_part=True, encoding=encoding, decimal=decimal, na=na, dates=dates,
+                is_part=True, encoding=encoding, decimal=decimal, na=na, dates=dates, only=only,
             )  # fmt: skip
             return _own_part(file, name, request, joined, like is None)
 
@@ -291,6 +295,7 @@ def read_table(
     request = TableRequest(
         target, like, id, need_labels, others, tuple(drop), layer, rows, missing,
         tuple(covariates) if intercept else (), encoding, decimal, na=na, dates=dates,
+        only=only,
     )  # fmt: skip
     with lasting(data) as (file, name):
         try:

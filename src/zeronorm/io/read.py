@@ -129,10 +129,11 @@ def _check_request(source: Source, form: str, request: TableRequest) -> None:
                 f"{source}: only rows of {tables}, of HDF5 or of a store can be chosen; leave out "
                 "--where."
             )
-        if request.drop:
-            raise FileError(
-                f"{source}: only columns of {tables} can be dropped; got {request.drop[0]!r}."
-            )
+        for named, done in ((request.drop, "dropped"), (request.only, "named")):
+            if named:
+                raise FileError(
+                    f"{source}: only columns of {tables} can be {done}; got {named[0]!r}."
+                )
         if request.missing is not None:
             raise FileError(
                 f"{source}: only empty cells of {tables} can be filled; leave out missing."

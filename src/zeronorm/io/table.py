@@ -608,6 +608,7 @@ class TableRequest:
     need_labels: bool = False
     columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
     drop: Sequence[str] = ()  # columns that are nothing
+    only: Sequence[str] = field(default=(), kw_only=True)  # columns that may be features
     layer: str | None = None  # which of several matrices
     where: Where | None = None  # which rows are kept
     missing: str | None = None  # what becomes of empty cells in features
@@ -637,7 +638,13 @@ class TableRequest:
         """The names of columns that are something: what the caller names, and a model needs."""
         target = self.target or ""
         named = {target, *(part.strip() for part in target.split(",")), *self.columns.values()}
-        return {*named, *self.drop, self.id or "", *((self.like and self.like.sources) or ())}
+        return {
+            *named,
+            *self.drop,
+            *self.only,
+            self.id or "",
+            *((self.like and self.like.sources) or ()),
+        }
 
     def lacks_labels(self, columns: TableColumns) -> bool:
         """Whether labels are needed and nothing says where they are."""
@@ -739,6 +746,14 @@ def assign(
             dropped.append(place)
         else:
             dropped += [place for place in several if place not in asked]
+    if request.only:
+        kept: set[int | None] = {*asked}
+        for name in request.only:
+            several = None if names is None else _several_columns(source, name, names)
+            kept |= {*several} if several is not None else {
+                _find_column(source, name, names, n_columns, request, "kept")
+            }  # fmt: skip
+        dropped += [place for place in range(n_columns) if place not in kept]
     compared: tuple[int, ...] = ()
     if request.where is not None:
         wanted = [one.name for one in request.where.comparisons]
