@@ -100,8 +100,8 @@ def test_standard_errors_are_of_other_samples():
         z = y + rng.standard_normal(100)
         own = scores_of_classes(y, (z > 0.5).astype(int), None, names, z[:, None])
         found = judged(own, scores_of_shares(y, names), 100, 100)
-        values.append([one["value"] for one in found])
-        errors.append([one["standard_error"] for one in found])
+        values.append([one.value for one in found])
+        errors.append([one.standard_error for one in found])
     ratio = np.mean(errors, axis=0) / np.std(values, axis=0, ddof=1)
     assert np.all((ratio > 0.75) & (ratio < 1.35))  # accuracy, balanced accuracy, AUC
 
@@ -326,7 +326,7 @@ def test_the_error_of_a_difference_is_that_of_pairs():
     y = 3 * noise
     own, other = (scores_of_numbers(y, y + noise + d, None, "r2") for d in (0.0, 0.01))
     mae = judged(own, other, 200, 200)[2]
-    assert mae["advantage_error"] < 0.05 * mae["standard_error"]
+    assert mae.advantage_error < 0.05 * mae.standard_error
     errors = np.abs(noise) - np.abs(noise + 0.01)
-    assert mae["value"] - mae["baseline"] == pytest.approx(errors.mean())
-    assert mae["advantage_error"] == pytest.approx(errors.std() / np.sqrt(200), rel=0.2)
+    assert mae.value - mae.baseline == pytest.approx(errors.mean())
+    assert mae.advantage_error == pytest.approx(errors.std() / np.sqrt(200), rel=0.2)

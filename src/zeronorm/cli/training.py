@@ -138,11 +138,7 @@ def options_of_model(model: LoadedModel) -> dict[str, Any]:
         found["quantile"] = model.loss.parameters.get("quantile")
     target = metadata["target_name"]
     own = target if isinstance(target, list) else [target]
-    if (
-        "time" not in found
-        and target is not None
-        and (len(own) == 1 or "," not in "".join(own))
-    ):
+    if "time" not in found and target is not None and (len(own) == 1 or "," not in "".join(own)):
         found["target"] = ",".join(own)
     return found
 
