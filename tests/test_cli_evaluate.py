@@ -100,8 +100,8 @@ def test_standard_errors_are_of_other_samples():
         z = y + rng.standard_normal(100)
         own = scores_of_classes(y, (z > 0.5).astype(int), None, names, z[:, None])
         found = judged(own, scores_of_shares(y, names), 100, 100)
-        values.append([one["value"] for one in found])
-        errors.append([one["standard_error"] for one in found])
+        values.append([one.value for one in found])
+        errors.append([one.standard_error for one in found])
     ratio = np.mean(errors, axis=0) / np.std(values, axis=0, ddof=1)
     assert np.all((ratio > 0.75) & (ratio < 1.35))  # accuracy, balanced accuracy, AUC
 

@@ -37,7 +37,7 @@ def test_numbers_are_ordered_by_their_size(run, data):
     assert " < 1 " in text
     assert "odds ratio" in text
     assert "2 features above 1: raises the class" in text
-    assert "multiplies the odds of a higher class" in text
+    assert "factor on the odds of a higher class" in text
     low, high = model.thresholds_
     assert f"thresholds 0 | {low:.4g} | 1 | {high:.4g} | 2" in text
     assert "ordinal logistic loss, C = 0.1" in text
