@@ -306,9 +306,8 @@ def test_command(tmp_path, monkeypatch):
     assert f"scaled by {record['scale']:.2g}; held-out log-loss" in text
     assert f"(base rate {record['base_log_loss']:.3g})" in text
     assert record["base_log_loss"] == pytest.approx(np.log(2), rel=1e-9)
-    assert (
-        f"scaled by {record['scale']:.2g}; log-loss" in runner.invoke(app, ["info", "m.npz"]).output
-    )
+    shown = runner.invoke(app, ["info", "m.npz"]).output
+    assert f"scaled by {record['scale']:.2g}; held-out log-loss" in shown
     plain = runner.invoke(app, [*select, "--no-calibrate"]).output
     assert "scaled by" not in plain
     refused = runner.invoke(app, [*select, "--calibrate", "--measure", "f1"])

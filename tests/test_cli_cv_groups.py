@@ -98,7 +98,7 @@ def test_select_by_patients(run, table, tmp_path):
 @pytest.mark.slow
 def test_a_report_knows_the_patients(run, table):
     """A report of a model file would fit another model, and score known patients."""
-    run("select", *SELECT, "--cv-groups", "patient", "-o", "m.npz", calibrate=True)
+    run("select", *SELECT, "--cv-groups", "patient", "-o", "m.npz", "--no-cv")
     asked = ("report", "m.npz", "data.csv", "-o", "page.html", "--pairs", 2, "--time-limit", 0)
     notes = " ".join(document(run, *asked)["notes"])
     assert "samples of one patient are held out together: 20 groups" in notes

@@ -623,9 +623,7 @@ def test_columns_too_large_to_square(data):
 def scanned(problem, values, tol):
     """The solutions of a path, and how many vectors its scans had."""
     n_vectors, answer = 0, None
-    solver = solve_path(
-        problem, lambda _: values, tol=tol, max_iter=100, enough=lambda *_: False, n_threads=1
-    )
+    solver = solve_path(problem, lambda _: values, tol=tol, max_iter=100, enough=lambda *_: False)
     while True:
         try:
             request = solver.send(answer)

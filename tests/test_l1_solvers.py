@@ -352,7 +352,7 @@ def test_threads_do_not_change_a_bit():
     X, y = data(12, n=3000, m=400)
     one, two = (
         solve(replace(posed(np.asfortranarray(X), y, C=0.05),
-                      design=as_design(np.asfortranarray(X), n_threads=k)), n_threads=k)
+                      design=as_design(np.asfortranarray(X), n_threads=k)))
         for k in (1, 2)
     )  # fmt: skip
     np.testing.assert_array_equal(one.coef, two.coef)

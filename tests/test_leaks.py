@@ -345,7 +345,7 @@ def test_the_page_says_it_first(run, tmp_path):
     assert (
         main.index("Read this first")
         < main.index("&#x27;state&#x27; tells")
-        < main.index("In short")
+        < main.index("Summary")
     )
     run(*given, "--drop", "state", "--report", "clean.html")
     assert "Read this first" not in (tmp_path / "clean.html").read_text()

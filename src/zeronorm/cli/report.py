@@ -17,7 +17,6 @@ from .messages import Work, show_document, watched
 from .options import FOLDS, PAIRS, ReportOptions, SelectOptions
 from .page import check_page, command_line, commands_of, write_page
 from .plan import plan_selection
-from .predict import note_on
 from .training import has_whole_groups, options_of_model, other_rows, read_training, with_forced
 
 if TYPE_CHECKING:
@@ -58,10 +57,6 @@ def report(options: ReportOptions) -> None:
             check_path(options.group_file)  # before DATA is read, which may take its time
         loaded = persistence.load(options.model)
         selection, known = _kept(options, loaded)
-        work.notes.extend(
-            f"{note}; this page is about predictions of the likelier class"
-            for note in note_on(options.model, loaded)
-        )
         asked = _as_selection(options, loaded)
         plan = plan_selection(asked)
         work.progress.phase(f"Reading {options.data}")
