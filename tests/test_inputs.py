@@ -733,3 +733,30 @@ def test_only_named_columns_are_features(tmp_path, kind):
         np.testing.assert_array_equal(found.y, everything.y)
     with pytest.raises(FileError, match="no column 'nothing'"):
         read_table(path, "y", id="id", only=["nothing"])
+
+
+def test_one_name_is_not_read_letter_by_letter(tmp_path):
+    """drop="xy" would drop x and y, covariates="sex" nothing at all, in silence."""
+    (tmp_path / "a.csv").write_text("id,x,y,xy,t\ns1,1,2,3,0\ns2,4,5,6,1\ns3,7,8,9,1\ns4,0,1,1,0\n")
+    (tmp_path / "p.csv").write_text("id,age,sex\ns1,30,f\ns2,40,m\ns3,50,f\ns4,20,m\n")
+    table, given = tmp_path / "a.csv", {"id": "id"}
+    assert read_table(table, "t", drop="xy", **given).feature_names == ["x", "y"]
+    assert read_table(table, "t", only="xy", **given).feature_names == ["xy"]
+    for path in (tmp_path / "p.csv", str(tmp_path / "p.csv")):
+        joined = read_table(table, "age", samples=path, covariates="sex", force="xy", drop="t")
+        assert joined.feature_names == ["x", "y", "xy", "sex=m"]
+    with pytest.raises(ValueError, match="no column 'sx'"):
+        read_table(table, "age", samples=path, force="sx")
+    for target in (4, -1):
+        found = read_table(table, target, drop=[1], **given)
+        assert (found.target_name, found.feature_names) == ("t", ["y", "xy"])
+
+
+def test_rows_are_chosen_by_the_names_of_samples(tmp_path):
+    """The column that joins a table of the samples would be an AssertionError."""
+    (tmp_path / "a.csv").write_text("id,x,z\ns1,1,2\ns2,4,5\ns3,7,8\ns4,0,1\n")
+    (tmp_path / "p.csv").write_text("id,age\ns2,40\ns1,30\ns3,50\n")
+    for where in ("id in ('s1', 's3')", "id != 's2' and age > 1"):
+        table = read_table(tmp_path / "a.csv", "age", samples=[tmp_path / "p.csv"], where=where)
+        assert table.sample_names == ["s1", "s3"]
+        assert table.y.tolist() == [30, 50]

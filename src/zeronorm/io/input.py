@@ -82,15 +82,15 @@ class Ordered:
 
 def read_table(
     path: PathLike,
-    target: str | None = None,
+    target: str | int | None = None,
     *,
-    samples: Sequence[PathLike] = (),
+    samples: PathLike | Sequence[PathLike] = (),
     id: str | None = None,
     like: Layout | Dataset | None = None,
     need_labels: bool = False,
     columns: Mapping[str, str] | None = None,
-    drop: Sequence[str] = (),
-    only: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
+    only: str | Sequence[str] = (),
     where: str | None = None,
     missing: str | None = None,
     na: str | None = None,
@@ -98,8 +98,8 @@ def read_table(
     decimal: str | None = None,
     encoding: str | None = None,
     layer: str | None = None,
-    covariates: Sequence[str] = (),
-    force: Sequence[str] = (),
+    covariates: str | Sequence[str] = (),
+    force: str | Sequence[str] = (),
     by_position: bool = False,
     transpose: bool = False,
     intercept: bool = True,
@@ -135,7 +135,7 @@ def read_table(
     Parameters
     ----------
     path : path-like
-    target : str or None
+    target : str, int or None
         The labels: name of a column or array, else index of a column (negative from the end),
         else path of a .npy, .npz or one-column text file. None where the file says it by itself.
         Several responses are several columns with commas between them, or an array of several
@@ -145,7 +145,7 @@ def read_table(
     like : Dataset, Layout or None
         Read as other data were, or as the training data of a model (its `layout`): with the same
         first index, and of a file with names only the features that it needs, wherever they stand.
-    samples : list of path-like
+    samples : path-like, or list of them
         Tables with a line for each sample, joined by the names of the samples: CSV, TSV, JSON
         lines, Parquet, or Excel with the sheet behind a colon ("pheno.xlsx:Samples"). Target,
         columns, covariates, forced features and `where` may be columns of them. Where the samples
@@ -155,10 +155,10 @@ def read_table(
     columns : dict of str, or None
         What else is no feature, by what it is, as {"time": "days", "event": "died"}: columns or
         arrays (as for `target`), or files of their own. `Dataset.columns` has their values.
-    drop : list of str
+    drop : str, or list of str
         Columns of CSV or Parquet that are no features, by name or index: they are not read. A
         pattern as "gene_*" or "x?" and a range as "a:f" mean several, but those asked for.
-    only : list of str
+    only : str, or list of str
         The columns of the file that may be features, named in the same ways; none: all. Covariates
         and forced features are among them.
     layer : str or None
@@ -180,7 +180,7 @@ def read_table(
     decimal : "," or "."
         Of CSV and TSV: the decimal mark of numbers; the other one may separate thousands. None: it
         is found from all cells of a column, which are refused where they can be read in two ways.
-    covariates : list of str
+    covariates : str, or list of str
         Columns, or levels of text as "batch=B2", that are to be in every model. Of such a column of
         text the first level is no feature (of all levels but one, that one): the intercept and the
         others say where it is, so that it could add nothing to a model. Numbers stay as they are.
@@ -191,7 +191,7 @@ def read_table(
     dates : "day-first", "month-first", "iso" or None
         How dates as 03/04/2020 are written. None: as all dates of their column say; where they say
         neither, they are refused.
-    force : list of str
+    force : str, or list of str
         Features that may be columns of `samples`.
     by_position : bool
         Whether files of labels are in the order of the samples, where these have names.
@@ -228,7 +228,9 @@ def read_table(
     """
     from .table import Dataset, Layout, TableRequest, Where, absent, check_dates
 
-    data, tables = str(path), [*map(str, samples)]
+    data, tables = str(path), _texts_of(samples)
+    drop, only, covariates, force = map(_texts_of, (drop, only, covariates, force))
+    target = None if target is None else str(target)
     if isinstance(like, Dataset):
         like = like.layout
     check_missing(missing)
@@ -311,6 +313,11 @@ def read_table(
         notes = (*table.notes, rows.note, *lost)
         table = replace(table, notes=notes, n_before=rows.n_rows)
     return _with_roles(table, like, na)
+
+
+def _texts_of(given: PathLike | Sequence[PathLike]) -> list[str]:
+    """Return names or paths as text: a list of them, or the only one."""
+    return [str(given)] if isinstance(given, str | os.PathLike) else [*map(str, given)]
 
 
 def _with_roles(table: Dataset, like: Layout | None, na: str | None) -> Dataset:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.messages import Doubt, counted, some
+from ..core.messages import Doubt, counted, option, some
 
 if TYPE_CHECKING:
     from ..core.files import FileError
@@ -143,6 +143,7 @@ class SampleTable:
     keys: list[tuple[str, ...]]
     columns: dict[str, Any]  # of text
     notes: tuple[str, ...] = ()
+    key_names: tuple[str, ...] = ()  # the names of the columns that the keys stand in
 
     @classmethod
     def of_people(cls, file: SampleFile) -> SampleTable:
@@ -219,7 +220,7 @@ class SampleTable:
         changed = _point(texts)
         columns = {name: np.array(text.tolist()) for name, text in texts.items()}
         note = [f"{path}: {NOTE} ({some([*map(quote, changed)], 5)})"] if changed else []
-        return cls(path, keys, columns, (*file.notes, *note))
+        return cls(path, keys, columns, (*file.notes, *note), tuple(header[j] for j in own))
 
 
 def _point(columns: dict[str, Texts]) -> list[str]:
@@ -451,18 +452,24 @@ class KnownSamples:
         """Leave out the samples of which comparisons of columns of the tables do not hold."""
         import numpy as np
 
-        numbers = [self.table_of(one.name) for one in where.comparisons]
         self._asked |= {one.name for one in where.comparisons}
+        cells = [*zip(*(self._cells(one.name) for one in where.comparisons), strict=True)]
         for place in np.flatnonzero(self._kept):
-            cells = []
-            for one, number in zip(where.comparisons, numbers, strict=True):
-                assert number is not None
-                line = self._places[number][place]
-                cells.append(self.tables[number].columns[one.name][line] if line >= 0 else None)
-            self._kept[place] = where.keeps(cells, f"{self.data}: --samples")
+            self._kept[place] = where.keeps(cells[place], f"{self.data}: {option('--samples')}")
         if not where.n_kept:
             raise where.nothing_kept(self.data)
         self.notes.append(where.note)
+
+    def _cells(self, name: str) -> list[str | None]:
+        """Return the cell of each sample in a column, which may be that of their names."""
+        number = self.table_of(name)
+        if number is None:
+            number = next(n for n, table in enumerate(self.tables) if name in table.key_names)
+            table = self.tables[number]
+            column = [key[table.key_names.index(name)] for key in table.keys]
+        else:
+            column = self.tables[number].columns[name]
+        return [None if line < 0 else column[line] for line in self._places[number].tolist()]
 
     def numbers(self, what: str, values: Any) -> Any:
         """Return numbers of the samples, those without one left out."""
