@@ -399,9 +399,9 @@ def test_features_in_rows_are_hinted_at(fails, tables, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--target", "pheno.tsv:kind"), "said by --samples pheno.tsv --target kind: it is joined"),
-        ((*GIVEN, "--covariates", "pheno.tsv"), "by --samples pheno.tsv --covariates COLUMN"),
-        ((*GIVEN, "--force", "pheno.tsv:age"), "by --samples pheno.tsv --force age"),
+        (("--target", "pheno.tsv:kind"), "with --samples pheno.tsv --target kind: it is joined"),
+        ((*GIVEN, "--covariates", "pheno.tsv"), "with --samples pheno.tsv --covariates COLUMN"),
+        ((*GIVEN, "--force", "pheno.tsv:age"), "with --samples pheno.tsv --force age"),
     ],
 )
 def test_what_others_would_write_is_told_the_way(fails, tables, arguments, message):

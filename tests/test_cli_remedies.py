@@ -205,6 +205,10 @@ def test_a_target_that_is_not_there_is_named(run, fails, rows, tmp_path):
 def test_ways_out_are_those_of_the_reader():
     """A way that nobody can go would be offered, or none where one is left."""
     ways = ("mend it", "say --id NAME", "write it to --view FILE or say --missing mean")
+    assert ways_out("say --na -9.5.", "give --samples a.b.csv") == [
+        "say na='-9.5'.",
+        "give samples='a.b.csv'",
+    ]
     assert ways_out(*ways) == [
         "mend it",
         "say id=NAME",

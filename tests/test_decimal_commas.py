@@ -204,7 +204,7 @@ def test_a_model_reads_quoted_numbers(run, tmp_path):
 
 MIXED = "has a comma, and other numbers of the column have a point"
 NEITHER = "may be {}, with a decimal point, or {}, with one between thousands"
-SETTLED = "has a decimal {}, and --decimal is '{}'"
+SETTLED = "has a decimal {}, and decimal is '{}'"
 
 
 @pytest.mark.parametrize(

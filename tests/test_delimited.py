@@ -363,8 +363,8 @@ def test_encodings_of_json_lines(tmp_path):
 @pytest.mark.parametrize(
     ("content", "encoding", "message"),
     [
-        ("é,y\n1,a\n".encode("latin-1"), None, "say --encoding NAME, as cp1252"),
-        ("a,y\n1,a\n".encode("utf-16"), None, "UTF-16 text; say --encoding utf-16"),
+        ("é,y\n1,a\n".encode("latin-1"), None, "say encoding=NAME, as cp1252"),
+        ("a,y\n1,a\n".encode("utf-16"), None, "UTF-16 text; say encoding='utf-16'"),
         ("a,y\n1,\x81\n".encode("latin-1"), "cp1252", "not cp1252 text, near byte 0 .*another"),
         (b"a,y\n1,a\n\n", "utf-16", "not utf-16 text"),
         (b"\xff\xfea\x00,\x00y", "utf-16", "not utf-16 text|no samples"),

@@ -143,7 +143,7 @@ def test_empty_file(write, name):
         (
             "a.csv",
             "a,b\n1,2\n".encode("utf-16"),
-            "UTF-16 text; say --encoding utf-16, or save it as UTF-8",
+            "UTF-16 text; say encoding='utf-16', or save it as UTF-8",
         ),
         ("a.npz", pickle.dumps(np.ones(3)), "a pickle, which is never loaded"),
         ("a.csv", pickle.dumps({"a": 1}), "a pickle, which is never loaded"),
@@ -857,7 +857,7 @@ def test_id_is_no_feature(write, tmp_path, form):
     with pytest.raises(FileError, match=r"no column 'whom'\. Did you mean 'who'"):
         read_table(path, "y", id="whom")
     with pytest.raises(
-        FileError, match=r"with --target\. The last column is 'y'; not numbers: 'who'"
+        FileError, match=r"with target\. The last column is 'y'; not numbers: 'who'"
     ):
         read_table(path, need_labels=True)
 

@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -316,9 +317,7 @@ def test_rows_are_kept(tmp_path, kind):
     assert none.notes == ("kept 30 of 60 rows (x1 >= -99 and x2 < 99); 30 have no value there",)
     with pytest.raises(FileError, match=r"no samples are left: kept 0 of 60 rows \(batch == 'q'\)"):
         read_table(path, "y", id="id", where="batch == 'q'")
-    with pytest.raises(
-        FileError, match=r"(line|row) \d+: --where compares the column 'batch' with"
-    ):
+    with pytest.raises(FileError, match=r"(line|row) \d+: where compares the column 'batch' with"):
         read_table(path, "y", id="id", where="batch == 1")
     with pytest.raises(FileError, match=r"no column 'bach'\. Did you mean 'batch'"):
         read_table(path, "y", id="id", where="bach == 'B1'")
@@ -347,7 +346,7 @@ def test_rows_are_kept(tmp_path, kind):
 )
 def test_comparisons_that_are_refused(text, message):
     """A mistyped comparison would keep other rows, or run as code."""
-    with pytest.raises(ValueError, match="--where must be NAME OP VALUE") as error:
+    with pytest.raises(ValueError, match=r"^where must be NAME OP VALUE") as error:
         Where(text)
     assert message in str(error.value)
 
@@ -760,3 +759,43 @@ def test_rows_are_chosen_by_the_names_of_samples(tmp_path):
         table = read_table(tmp_path / "a.csv", "age", samples=[tmp_path / "p.csv"], where=where)
         assert table.sample_names == ["s1", "s3"]
         assert table.y.tolist() == [30, 50]
+
+
+WRONG = [
+    ("a.csv", {"where": "x = 1"}, "where must be"),
+    ("a.csv", {"where": "id > 1"}, "where compares the column 'id' with the number 1"),
+    ("a.csv", {"where": "x > 1 or age > 1", "samples": "p.csv"}, "where x > 1 or age > 1: or"),
+    ("a.csv", {"decimal": ","}, "decimal is ','"),
+    ("a.csv", {"samples": "p.csv"}, "predict with target, a column of samples:"),
+    ("a.csv", {"samples": "a.csv"}, "samples a.csv is DATA"),
+    (
+        "a.csv",
+        {"samples": "p.csv", "only": "x", "target": "age"},
+        "column names them with id.",
+    ),
+    ("a.csv", {"samples": "p.csv", "target": "age", "force": "age"}, "leave it out of force or"),
+    ("a.csv", {"samples": "p.csv", "target": "id", "covariates": "aged"}, "covariates: no column"),
+    ("a.csv", {"need_labels": True}, "nothing says what to predict; name it with target"),
+    ("a.csv", {"target": "p.csv"}, "with samples=FILE target=COLUMN"),
+    ("a.csv", {"target": "p.csv:age"}, "samples='p.csv' target='age'"),
+    ("a.npy", {"decimal": ","}, "leave out decimal"),
+    ("a.npy", {"encoding": "cp1252"}, "leave out encoding"),
+    ("a.npy", {"where": "x > 1"}, "leave out where"),
+    ("b.csv", {}, "say encoding=NAME"),
+    ("c.csv", {}, "say encoding='utf-16'"),
+    ("b.csv", {"encoding": "ascii"}, "say another encoding"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "message"), WRONG)
+def test_messages_in_python_name_parameters(tmp_path, monkeypatch, name, given, message):
+    """They would name options of the command, which read_table does not have."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("id,x,z\ns1,1.5,2\ns2,4,5\ns3,7,8\n")
+    Path("p.csv").write_text("id,age\ns1,30\ns2,40\ns3,50\n")
+    Path("b.csv").write_bytes("x,é\n1,2\n".encode("cp1252"))
+    Path("c.csv").write_bytes("x,y\n1,2\n".encode("utf-16"))
+    np.save("a.npy", np.eye(3))
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        read_table(name, **given)
+    assert " --" not in f" {error.value}"

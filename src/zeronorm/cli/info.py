@@ -179,7 +179,7 @@ def _describe_data(options: InfoOptions, path: str) -> DataFile:
 
 
 def _as_it_stands(options: InfoOptions, path: str) -> Dataset:
-    """Return data of which nothing is said: text and empty cells are not coded."""
+    """Read data for a description, without encoding text or filling empty cells."""
     if is_genotypes(path) or is_demo(path):
         return read_table(
             path, None, layer=options.layer, encoding=options.encoding, decimal=options.decimal

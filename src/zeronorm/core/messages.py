@@ -57,7 +57,8 @@ def csv_cell(text: str) -> str:
 
 # The options of the command that runs, None where none does.
 _OFFERED: ContextVar[frozenset[str] | None] = ContextVar("offered", default=None)
-_OPTION = re.compile(r"(--[A-Za-z][a-z0-9-]*)(?: (\"[^\"]*\"|'[^']*'|[^\s,;.()]+))?")
+_WORD = r"[^\s,;.()]+(?:\.[^\s,;.()]+)*"  # as -9.5 or people.csv, without a point behind it
+_OPTION = re.compile(rf"(--[A-Za-z][a-z0-9-]*)(?: (\"[^\"]*\"|'[^']*'|{_WORD}))?")
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..core.files import FileError, TargetError, did_you_mean, quote
 from ..core.memory import machine_memory
+from ..core.messages import remedy
 from .npy import Member, checked_flags, decoded, listed, load_npz, read_npy, read_npy_header
 from .source import Source, Stream, check_path, format_of, is_label_file, not_utf8, similar_files
 from .table import MISSING, Dataset, TableColumns, TableRequest, first_nonfinite, unique_names
@@ -159,8 +160,11 @@ def _check_one_column(source: Source, lines: list[str]) -> None:
         if len(lines) > 1 and len(counts) == 1 and (count := counts.pop()):
             raise FileError(
                 f"{source}: labels must be one column, with a line for each sample; every line has "
-                f"{count + 1} fields. Leave one of them in the file; or let the command join it by "
-                "the names of the samples: --samples FILE --target COLUMN."
+                f"{count + 1} fields. "
+                + remedy(
+                    "leave one of them in the file",
+                    "join it by the names of the samples with --samples FILE --target COLUMN",
+                )
             )
 
 

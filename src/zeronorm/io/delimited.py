@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from ..core.files import FileError, quote
-from ..core.messages import remedy, some
+from ..core.messages import option, remedy, some
 from ..core.parallel import current_threads
 from ..core.types import FloatArray
 from .arrays import as_whole, labels_from_text, read_kept
@@ -151,7 +151,7 @@ class _Odd(Exception):  # noqa: N818 - no error: another reader takes over
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What stands under the header."""
+    """Rows under the header."""
 
     X: FloatArray
     stored: dict[int, NDArray[np.generic]]  # of the target and of what else is read as it stands
@@ -278,7 +278,8 @@ def _read_marks(
                 has = "point" if mark == "." else "comma"
                 place, text = cell(j, mark)
                 raise FileError(
-                    f"{place} {quote(text)} has a decimal {has}, and --decimal is {decimal!r}. "
+                    f"{place} {quote(text)} has a decimal {has}, and {option('--decimal')} is "
+                    f"{decimal!r}. "
                     "Write all of them in one way."
                 )
         marks = {j: decimal if mark in ("?.", "?,") else mark for j, mark in marks.items()}
@@ -651,7 +652,7 @@ def _without_header(parts: Iterator[Text], n_lines: int) -> Iterator[Text]:
             yield text
 
 
-# Where the table begins in a text, and what separates its fields.
+# Finds the first line of a table in a text, and the separator of its fields.
 
 
 _LOOKED = 20  # lines of a table that show where it begins
@@ -663,7 +664,7 @@ _COMMA_NUMBER = re.compile(r"[-+]?[0-9]*,[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is before a table in a text, and the mark between its fields."""
+    """Lines before a table in a text, and the separator of its fields."""
 
     delimiter: str
     before: Sequence[str]  # lines before that with names, or the first row where there is none

@@ -227,7 +227,8 @@ def table_of_cells(
 ) -> Dataset:
     """Return rows as a table.
 
-    rows : at least one. word : what their numbers count. gaps : what is said of empty cells.
+    rows : at least one. word : "line" or "row", before their numbers in messages.
+    gaps : a sentence that errors about empty cells end with.
     """
     samples = 0 if not names[0] and len(names) > 1 else None
     columns = assign(source, names, len(names), samples, request)

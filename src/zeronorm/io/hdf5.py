@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.files import FileError, WhereError, did_you_mean, quote
+from ..core.messages import option
 from ..core.types import Design
 from ..data.chunked import Chunked, SparseReader
 from ..data.opening import open_lazy
@@ -74,7 +75,7 @@ class CellMatrix(Protocol):
 
 
 class _Kept:
-    """What matrices of samples share: which of their rows are chosen."""
+    """Base class of matrices of which some rows are chosen."""
 
     kept: NDArray[np.int64] | None = None
     samples: list[str] | None = None
@@ -160,8 +161,8 @@ def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Dataset
         target = like.target_name if like.target_name in known else None
     if target is None and request.need_labels and like is None:
         raise FileError(
-            f"{source}: nothing says what to predict; name a column of obs with --target."
-            f"{did_you_mean('', known)}"
+            f"{source}: nothing says what to predict; name a column of obs with "
+            f"{option('--target')}.{did_you_mean('', known)}"
         )
     y, name = (None, None) if target is None else _target(source, cells, target, n_rows)
     columns, column_names = {}, {}
@@ -472,9 +473,9 @@ def _of_categories(codes: Any, categories: Any) -> tuple[NDArray[Any], NDArray[n
 
 
 def _values(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return numbers, or text in place of bytes and objects, and where there is none.
+    """Return numbers or text, and a mask of missing values; bytes and objects become text.
 
-    Words that stand for a missing value in text are none here, too.
+    Words such as NA are missing here as well.
     """
     values = np.asarray(values)
     if values.dtype.kind in "SOTU":

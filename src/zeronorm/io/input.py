@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.files import PathLike
-from ..core.messages import option, remedy, show, some
+from ..core.messages import option, remedy, show, some, ways_out
 from .joins import across_hint, check_across, read_across, read_genotypes, read_joined
 from .samples import SampleFile
 
@@ -499,7 +499,7 @@ def refuse_unasked(table: Dataset, data: str, files: Mapping[str, str | None], a
         )
 
 
-def file_hint(option: str, given: str | None) -> str:
+def file_hint(named: str, given: str | None) -> str:
     """Return a remedy for a file, or FILE:COLUMN, in place of the name of a column, or ""."""
     path, mark, column = (given or "").rpartition(":")
     if not mark:
@@ -507,6 +507,7 @@ def file_hint(option: str, given: str | None) -> str:
     if not path or not column or not Path(path).is_file():
         return ""
     return (
-        f" Columns of a table of the samples are said by --samples {path} {option} {column}: it is "
-        "joined by the names of the samples."
+        " Name a column of a table of the samples with "
+        f"{', '.join(ways_out(f'--samples {path} {named} {column}'))}: it is joined by the names "
+        "of the samples."
     )

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.messages import counted, option, remedy, some
+from ..core.messages import counted, option, remedy, some, ways_out
 from .samples import (
     OWN,
     KnownSamples,
@@ -77,7 +77,8 @@ def read_joined(
     if target is None and like is None and not columns:
         listed = ", ".join(map(quote, names))
         raise ValueError(
-            f"{data}: say what to predict with --target, a column of --samples: {listed}."
+            f"{data}: say what to predict with {option('--target')}, a column of "
+            f"{option('--samples')}: {listed}."
         )
     force = [column_of(one, names) for one in force]
     joined = target is not None and target in names
@@ -315,13 +316,13 @@ def with_columns(
         return table
     if features is None or not isinstance(X, np.ndarray):
         raise ValueError(
-            f"{known.data}: covariates of --samples go beside columns with names in memory; write "
-            f"{quote(names[0])} into the data."
+            f"{known.data}: covariates of {option('--samples')} go beside columns with names in "
+            f"memory; write {quote(names[0])} into the data."
         )
     for name in {*names} & {*features}:
         raise ValueError(
             f"{known.data}: the covariate {quote(name)} is a column of the data and of "
-            "--samples; rename one of them."
+            f"{option('--samples')}; rename one of them."
         )
     contents = [_content(known, name, codings.get(name), missing) for name in names]
     texts = {j: one for j, one in enumerate(contents, len(features)) if isinstance(one, Texts)}
@@ -495,8 +496,8 @@ def upright(
     if not _lies(table, there, wanted):
         if table.sample_names is None:
             raise ValueError(
-                f"{data}: its samples have no names by which --samples could be joined; say which "
-                "column names them with --id."
+                f"{data}: its samples have no names by which {option('--samples')} could be "
+                f"joined; say which column names them with {option('--id')}."
             )
         return table
     for name in table.feature_names or ():
@@ -559,7 +560,7 @@ def features_in_rows(
         raise MissingFeaturesError(
             f"{data}: the features of the model are in its rows, but its {what} "
             f"{', '.join(map(quote, missing))} {verb} not there; name a table of the samples that "
-            f"has {'them' if missing[1:] else 'it'} with --samples."
+            f"has {'them' if missing[1:] else 'it'} with {option('--samples')}."
         )
     if any(one.kind != "number" for one in like.codings.values()):
         return None
@@ -616,9 +617,9 @@ def read_across(
         return table
     if not is_label_file(target):
         raise ValueError(
-            f"{data}: with --transpose the target must be a file with a label for each column; got "
-            f"{target!r:.60}. Put it into a table with the names of the samples, and say "
-            f"--samples FILE --target {target}."
+            f"{data}: with {option('--transpose')} the target must be a file with a label for each "
+            f"column; got {target!r:.60}. Put it into a table with the names of the samples, and "
+            f"{', '.join(ways_out(f'say --samples FILE --target {target}'))}."
         )
     y, name = read_labels(target, table.X.shape[0])
     return replace(table, y=y, target_name=name, by_position=("target",))
@@ -641,14 +642,15 @@ def across_hint(data: str, target: str | None, encoding: str | None, decimal: st
             n_columns = _without_texts(table, data, ()).X.shape[1]
             read_labels(target, n_columns)
             seen = f" {data} has {n_columns:,} columns of numbers: where features are in the rows,"
-            return f"{seen} say --transpose." if n_columns != n_rows else ""
+            return f"{seen} say {option('--transpose')}." if n_columns != n_rows else ""
     except (FileError, ValueError):
         return ""
     if target in names or n_rows < len(names):
         return ""
+    way = ", ".join(ways_out(f"--samples FILE --target {target}"))
     return (
         " Where features are in the rows and samples in the columns, name a table of the samples "
-        f"with --samples FILE --target {target}: they are found by their names."
+        f"with {way}: they are found by their names."
     )
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..core.errors import ParameterError
 from ..core.files import FileError, MissingFileError, PathLike, WhereError, quote
 from ..core.frames import frame_of, kinds_of
-from ..core.messages import remedy
+from ..core.messages import option, remedy
 from .encoding import DROP, WAYS, Cells, ColumnProblem, coded, coded_whole, notes_of
 from .frames import cells_of, table_from
 from .meaning import notes_of_array, notes_of_roles
@@ -127,7 +127,7 @@ def _check_request(source: Source, form: str, request: TableRequest) -> None:
         if request.where is not None and form != "hdf5":
             raise WhereError(
                 f"{source}: only rows of {tables}, of HDF5 or of a store can be chosen; leave out "
-                "--where."
+                f"{option('--where')}."
             )
         for named, done in ((request.drop, "dropped"), (request.only, "named")):
             if named:
@@ -143,9 +143,11 @@ def _check_request(source: Source, form: str, request: TableRequest) -> None:
                 f"{source}: only cells of {tables} can stand for missing values; leave out na."
             )
     if request.decimal is not None and form != "delimited":
-        raise FileError(f"{source}: only CSV and TSV have decimal marks; leave out --decimal.")
+        raise FileError(
+            f"{source}: only CSV and TSV have decimal marks; leave out {option('--decimal')}."
+        )
     if request.encoding is not None and form not in _TEXT:
-        raise FileError(f"{source}: only text has an encoding; leave out --encoding.")
+        raise FileError(f"{source}: only text has an encoding; leave out {option('--encoding')}.")
     if request.layer is not None and form not in ("hdf5", "excel"):
         raise FileError(
             f"{source}: only HDF5 files and workbooks have layers; got {quote(request.layer)}."

@@ -70,7 +70,7 @@ class SampleFile:
 
 
 def sheet_of(path: str) -> tuple[str, str | None]:
-    """Return a file and the sheet that is meant, as in pheno.xlsx:Samples; None: none is said."""
+    """Split pheno.xlsx:Samples into the file and its sheet; None without a sheet."""
     file, mark, sheet = path.rpartition(":")
     named = mark and sheet and file.lower().endswith(".xlsx") and not Path(path).exists()
     return (file, sheet) if named else (path, None)
@@ -80,7 +80,7 @@ def _rows_of(source: Source, sheet: str | None) -> tuple[list[list[str]], str, l
     """Return the rows of a file of any format, names of columns first, what they are, and notes."""
     from ..core.files import FileError
     from . import frames
-    from .source import has_objects, not_utf8
+    from .source import has_objects, not_utf8, utf_16_ways
 
     if source.is_workbook:
         rows, notes = frames.rows_of_sheet(source, sheet)
@@ -99,7 +99,7 @@ def _rows_of(source: Source, sheet: str | None) -> tuple[list[list[str]], str, l
                 "JSON lines, .xlsx or Parquet."
             )
         if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise FileError(f"{source}: UTF-16 text; say --encoding utf-16, or save it as UTF-8.")
+            raise FileError(f"{source}: UTF-16 text; {utf_16_ways()}.")
         try:
             if has_objects(source, head):
                 return frames.rows_of_json(source, stream), "line", []
@@ -281,8 +281,8 @@ def refuse_data(data: str, tables: Sequence[str]) -> None:
     for path in tables:
         if Path(path).exists() and Path(data).exists() and Path(path).samefile(data):
             raise ValueError(
-                f"--samples {path} is DATA itself; name a table with a line for each sample, or "
-                "leave it out."
+                f"{option('--samples')} {path} is DATA itself; name a table with a line for each "
+                "sample, or leave it out."
             )
 
 
@@ -318,10 +318,10 @@ def refuse_roles(data: str, beside: Sequence[str], roles: Mapping[str, str | Non
 
     for role, name in roles.items():
         if name in beside:
-            option = "--" + role.replace("_", "-")
+            asked, force = option("--" + role.replace("_", "-")), option("--force")
             raise ValueError(
-                f"{data}: the column {quote(str(name))} is that of {option}, and cannot be a "
-                "feature as well; leave it out of --force or --covariates."
+                f"{data}: the column {quote(str(name))} is that of {asked}, and cannot be a "
+                f"feature as well; leave it out of {force} or {option('--covariates')}."
             )
 
 
@@ -346,9 +346,9 @@ def refuse_typo(
         return
     hint = did_you_mean(name, names, listing=False, given=given)
     if hint:
-        option = "--covariates" if name in covariates else "--force"
+        asked = option("--covariates" if name in covariates else "--force")
         raise ValueError(
-            f"{option}: no column {quote(name)} in {some([*headers], 3)}, and no feature of "
+            f"{asked}: no column {quote(name)} in {some([*headers], 3)}, and no feature of "
             f"{data}.{hint}"
         )
 
@@ -398,8 +398,8 @@ class KnownSamples:
         if self.tables:
             names = ", ".join(quote(name) for table in self.tables for name in table.columns)
             raise ValueError(
-                f"{self.data}: say what to predict with --target: {OWN} for that of the .fam "
-                f"file, or a column of --samples: {names}."
+                f"{self.data}: say what to predict with {option('--target')}: {OWN} for that of "
+                f"the .fam file, or a column of {option('--samples')}: {names}."
             )
         return OWN
 
@@ -426,7 +426,7 @@ class KnownSamples:
         number = self.table_of(name)
         if number is None:
             names = [name for table in self.tables for name in table.columns]
-            hint = did_you_mean(name, names) if names else " Name a table with --samples."
+            hint = did_you_mean(name, names) if names else no_table()
             tables = some([table.path for table in self.tables], 3) or self.data
             raise ValueError(f"{tables}: no column for the {what}.{hint}")
         self._asked.add(name)
@@ -443,7 +443,8 @@ class KnownSamples:
     def unused(self) -> list[str]:
         """Return notes about tables of which no column was asked for."""
         return [
-            f"no column of {one.path} is used: name them with --target, --covariates or --force"
+            f"no column of {one.path} is used: name them with "
+            f"{option('--target')}, {option('--covariates')} or {option('--force')}"
             for one in self.tables
             if self._asked.isdisjoint(one.columns)
         ]
@@ -478,7 +479,7 @@ class KnownSamples:
         if np.isnan(values).all():
             raise ValueError(
                 f"{self.data}: the .fam file has no {what}s; name a table of the samples with "
-                "--samples, and its column with --target."
+                f"{option('--samples')}, and its column with {option('--target')}."
             )
         self._leave_out(np.isnan(values), what)
         return values
@@ -521,6 +522,11 @@ class KnownSamples:
             self._kept &= ~lacking
 
 
+def no_table() -> str:
+    """Return what to do where no table of the samples is given."""
+    return f" Name a table with {option('--samples')}."
+
+
 def of_samples(where: str, known: KnownSamples) -> Where:
     """Return comparisons, all of which must be of columns of the tables."""
     from ..core.files import WhereError, did_you_mean, quote
@@ -530,9 +536,13 @@ def of_samples(where: str, known: KnownSamples) -> Where:
     for one in found.comparisons:
         if not known.has(one.name):
             names = [name for table in known.tables for name in table.columns]
-            hint = did_you_mean(one.name, names) if names else " Name a table with --samples."
+            hint = (
+                did_you_mean(one.name, names)
+                if names
+                else f" Name a table with {option('--samples')}."
+            )
             raise WhereError(
-                f"{known.data}: --where compares columns of --samples alone, and there is no "
-                f"{quote(one.name)}.{hint}"
+                f"{known.data}: {option('--where')} compares columns of {option('--samples')} "
+                f"alone, and there is no {quote(one.name)}.{hint}"
             )
     return found

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from ..core.errors import ParameterError
 from ..core.files import FileError, MissingFileError, PathLike, did_you_mean, os_errors, quote
+from ..core.messages import option, ways_out
 
 # Text in other encodings than UTF-8, which readers get as UTF-8.
 
@@ -79,7 +80,7 @@ class Recoded(io.RawIOBase):
             except UnicodeError as error:
                 raise FileError(
                     f"{self._name}: not {self._encoding} text, near byte {self._n_bytes:,} "
-                    f"({error.args[-1]}); say another --encoding."
+                    f"({error.args[-1]}); say another {option('--encoding')}."
                 ) from None
             self._n_bytes += len(part)
         view = memoryview(buffer).cast("B")
@@ -394,7 +395,7 @@ def format_of(source: Source, stream: Stream) -> str:
     if source.suffix in {".npy", ".npz", ".parquet", ".h5ad", ".h5", ".xlsx"}:
         raise FileError(f"{source}: named {source.suffix} but its content is something else.")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FileError(f"{source}: UTF-16 text; say --encoding utf-16, or save it as UTF-8.")
+        raise FileError(f"{source}: UTF-16 text; {utf_16_ways()}.")
     if b"\x00" in head:
         if source.suffix in {*DELIMITERS, *_SVMLIGHT} and not _CONTROL.search(head):
             raise nul_byte(source)
@@ -445,11 +446,17 @@ def is_label_file(target: str) -> bool:
         return False
 
 
+def utf_16_ways() -> str:
+    """Return what to do with text in UTF-16."""
+    return ", or ".join(ways_out("say --encoding utf-16", "save it as UTF-8"))
+
+
 def not_utf8(source: Source, of_data: bool = False) -> FileError:
     """Return the error of the first line that is not UTF-8. of_data : which have an option."""
-    remedy = "convert it, for example with iconv -f latin1 -t utf8"
+    ways = ["convert it, for example with iconv -f latin1 -t utf8"]
     if of_data:
-        remedy = f"say --encoding NAME, as cp1252 (Windows) or latin-1, or {remedy}"
+        ways.insert(0, "say --encoding NAME, as cp1252 (Windows) or latin-1")
+    remedy = ", or ".join(ways_out(*ways))
     with source.open() as stream:
         for number, line in enumerate(stream, 1):
             try:

@@ -30,7 +30,7 @@ from ..core.files import (
     did_you_mean,
     quote,
 )
-from ..core.messages import remedy, span
+from ..core.messages import option, remedy, span
 from ..core.types import Design
 from .source import Source, is_label_file
 from .texts import strict_float
@@ -212,8 +212,8 @@ class ColumnComparison:
         if self.of_text:
             if not isinstance(cell, str):
                 raise FileError(
-                    f"{place}: --where compares the column {quote(self.name)} with text; got the "
-                    f"number {cell}. Write the number without quotes."
+                    f"{place}: {option('--where')} compares the column {quote(self.name)} with "
+                    f"text; got the number {cell}. Write the number without quotes."
                 )
             return self._compared(cell.strip())
         if isinstance(cell, str):
@@ -223,9 +223,9 @@ class ColumnComparison:
                 number = None
         if not isinstance(number, int | float):
             raise FileError(
-                f"{place}: --where compares the column {quote(self.name)} with the number "
-                f"{str(self).rpartition(f'{self.operator} ')[2]}; got {quote(str(cell))}. Write "
-                "text in quotes."
+                f"{place}: {option('--where')} compares the column {quote(self.name)} with "
+                f"the number {str(self).rpartition(f'{self.operator} ')[2]}; "
+                f"got {quote(str(cell))}. Write text in quotes."
             )
         if math.isnan(number):
             return None
@@ -300,9 +300,9 @@ class Where:
                 where = {leaf.name in names for leaf in _comparisons_of(one)}
                 if len(where) > 1:
                     raise ValueError(
-                        f"--where {one}: or joins a column of the data and one of a table of "
-                        "samples; columns of both can be joined by and alone. Write the column "
-                        "into the same file."
+                        f"{option('--where')} {one}: or joins a column of the data and one of a "
+                        "table of samples; columns of both can be joined by and alone. Write "
+                        "the column into the same file."
                     )
                 if where == {inside}:
                     some.append(one)
@@ -481,9 +481,9 @@ def _refused(text: str, rest: str, hint: str = "") -> ValueError:
     if not hint and re.search(r"[^=!<>]=[^=]", rest):
         hint = "; equality is =="
     return ValueError(
-        f"--where must be NAME OP VALUE with ==, !=, <, <=, >, >= or in, as \"batch == 'B1' and "
-        f'age >= 18" (names with blanks in backticks); got {quote(text)}, which is not understood '
-        f"at {quote(rest.strip())}{hint}."
+        f'{option("--where")} must be NAME OP VALUE with ==, !=, <, <=, >, >= or in, as "batch == '
+        f"'B1' and age >= 18\" (names with blanks in backticks); got "
+        f"{quote(text)}, which is not understood at {quote(rest.strip())}{hint}."
     )
 
 
@@ -919,7 +919,8 @@ def labels_needed(source: Source | str, columns: TableColumns, text: Sequence[in
         names = ", ".join(quote(columns.argument(j)) for j in text[:5])
         more = f" and {len(text) - 5} more" if len(text) > 5 else ""
         hint += f"; not numbers: {names}{more}"
-    return FileError(f"{source}: nothing says what to predict; name it with --target.{hint}.")
+    named = option("--target")
+    return FileError(f"{source}: nothing says what to predict; name it with {named}.{hint}.")
 
 
 def first_nonfinite(values: NDArray[Any]) -> int | None:
