@@ -15,6 +15,7 @@ import pytest
 from zeronorm.core.files import FileError, MissingFeaturesError, MissingFileError
 from zeronorm.io import read_blocks, read_table
 from zeronorm.io.encoding import Coding
+from zeronorm.io.store import write_store
 from zeronorm.io.table import Layout, TableRequest, Where
 from zeronorm.persistence import load
 
@@ -699,7 +700,7 @@ def test_patterns_and_ranges_of_columns_are_dropped(tmp_path, kind, drop, left):
         del row["batch"], row["y"]
     path = WRITERS[kind](tmp_path / f"a.{kind}", rows)
     if not left:
-        with pytest.raises(FileError, match="no features in it"):
+        with pytest.raises(FileError, match=r"no features in it \(every column is left out\)"):
             read_table(path, "xy", drop=drop)
         return
     assert read_table(path, "xy", drop=drop).feature_names == left.split()
@@ -799,3 +800,13 @@ def test_messages_in_python_name_parameters(tmp_path, monkeypatch, name, given, 
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         read_table(name, **given)
     assert " --" not in f" {error.value}"
+
+
+@pytest.mark.parametrize("given", [{"only": "x"}, {"drop": "x"}, {"decimal": ","}])
+def test_stores_refuse_what_they_do_not_use(tmp_path, given):
+    """All features of a store would be read, whatever only= names."""
+    write_lines(tmp_path / "a.jsonl", [{"x": 1, "z": 2, "y": 0}, {"x": 3, "z": 5, "y": 1}])
+    write_store(tmp_path / "a.jsonl", tmp_path / "s.zarr", target="y")
+    assert read_table(tmp_path / "s.zarr").feature_names == ["x", "z"]
+    with pytest.raises(FileError, match=f"leave out {next(iter(given))}"):
+        read_table(tmp_path / "s.zarr", **given)

@@ -65,7 +65,8 @@ def read_blocks(
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from .hdf5 import read_stored
 
-        for what in ("id", "drop", "layer", "missing", "encoding", "na", "dates"):
+        refused = ("id", "drop", "only", "layer", "missing", "encoding", "decimal", "na", "dates")
+        for what in refused:
             if getattr(request, what):
                 raise FileError(
                     f"{path}: a store has one matrix and its columns; leave out {what}."

@@ -775,7 +775,8 @@ def assign(
         if like is not None and not like.exact:
             check_count(source, len(features), like, bool(targets or there))
     if not features:
-        raise FileError(f"{source}: no features in it (one column, which is the target).")
+        why = "one column, which is the target" if n_columns == 1 else "every column is left out"
+        raise FileError(f"{source}: no features in it ({why}).")
     others = {what: place for what, place in there.items() if what != "id"}
     return TableColumns(names, n_columns, features, targets, samples, others, compared)
 
