@@ -1663,6 +1663,7 @@ GROUPS = ("--group-file", "g.tsv", "--groups")
             ["select", GOLUB, "-k", "3", "--force", "M27891_at,X95735_at"],
             "--force names one feature each time; say --force M27891_at --force X95735_at.",
         ),
+        (["convert", GOLUB, "d.zarr", "--dtype", "x"], "--dtype must be one of bool, float32,"),
         (["select", GOLUB, "-k", "3", "--cv", "1"], "must be at least 2; got 1. Leave it out"),
         (["select", GOLUB, "-k", "3", "-o", "no/m.npz"], "--output: no such directory 'no'"),
         (["select", GOLUB, "-k", "3", "-o", "."], "--output must be a file; . is a directory"),

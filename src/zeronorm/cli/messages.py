@@ -57,6 +57,7 @@ _SAME = (
     "covariates", "method", "gap", "max_abs_coef", "time_limit", "measure", "loss", "signs",
     "ties", "C", "calibrate", "class_weight", "standardize", "cv", "scoring", "l1_ratio",
     "max_features", "tol", "rtol", "checkpoint", "offset", "encoding", "overwrite", "blocks",
+    "dtype",
 )  # fmt: skip
 OPTIONS |= {name: f"--{name.replace('_', '-')}" for name in _SAME}
 

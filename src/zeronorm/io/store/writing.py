@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ...core.errors import Column, Message, Parameter, ParameterError
+from ...core.errors import Column, InPython, Message, Parameter, ParameterError
 from ...core.files import FileError, locks, quote, remove_leftovers
 from ...core.types import IndexArray
 from ...data.arrays import BLOCK_BYTES
@@ -323,7 +323,9 @@ def _kind(matrix: Matrix, dtype: str | None) -> np.dtype[Any]:
         names = sorted(one.name for one in KINDS)
         if dtype not in names:
             raise ParameterError(
-                "dtype", f"must be one of {', '.join(names)}, or None", f"{dtype!r}"
+                "dtype",
+                Message("must be ", InPython("None or "), f"one of {', '.join(names)}"),
+                f"{dtype!r}",
             )
         kind = np.dtype(dtype)
     if matrix.is_sparse and kind.itemsize == 2:
@@ -636,9 +638,11 @@ def _cast(values: NDArray[Any], kind: np.dtype[Any]) -> NDArray[Any]:
     with np.errstate(over="ignore", invalid="ignore"):
         found = values.astype(kind)
     if kind.kind != "f" and not np.array_equal(found, values):
-        raise ValueError(f"dtype {kind.name} does not hold these numbers; take a wider one.")
+        raise ParameterError(
+            "dtype", "must hold the numbers of the data", kind.name, "Take a wider one."
+        )
     if kind == np.float32 and not np.isfinite(found).all():
-        raise ValueError("dtype float32 does not hold numbers above 3e38; take float64.")
+        raise ParameterError("dtype", "must hold numbers above 3e38", "float32", "Take float64.")
     return found
 
 
