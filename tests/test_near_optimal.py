@@ -503,3 +503,15 @@ def test_parameters_state_the_problem():
     for call in calls:
         with pytest.raises(ValueError, match=r"those of Budget\w+, such as C, .*; got ridge\."):
             call()
+
+
+@pytest.mark.parametrize("given", [{"n_features": 3}, {"n_groups": 1}, {"method": "greedy"}])
+def test_parameters_of_the_search_are_refused(given):
+    """The size of a support, or the search for it, would be left out silently."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    for call, model in ((zeronorm.certify, [0]), (zeronorm.prove, [0]), (substitutes, [0])):
+        with pytest.raises(ValueError, match=f"{next(iter(given))} must not be given"):
+            call(model, X, X[:, 0], **given)
+    with pytest.raises(ValueError, match="size of the supports is known; got"):
+        near_optimal(X, X[:, 0], 2, **given)

@@ -62,7 +62,7 @@ def _dense(coef: Any) -> np.ndarray:
 
 
 def _indices(model: Any) -> np.ndarray:
-    """Return the support that was passed in place of a model."""
+    """Return the support that was passed instead of a model."""
     rule = (
         "must be a fitted model with coef_ or get_support(), the indices of the "
         "features, or a mask of all of them"
@@ -111,9 +111,15 @@ def stated(estimator: Any, parameters: Mapping[str, Any]) -> Any:
     Raises
     ------
     ValueError
-        Where it has no such parameter.
+        Where it has no such parameter, or it is about the search: here the size is known.
     """
     chosen = {name: value for name, value in parameters.items() if value is not None}
+    for name in ("n_features", "n_groups", "method"):
+        if name in chosen:
+            raise ParameterError(
+                name, "must not be given where the size of the supports is known",
+                f"{chosen[name]!r:.80}", "Leave it out.",
+            )  # fmt: skip
     unknown = sorted(set(chosen) - set(estimator.get_params()))
     if unknown:
         raise ValueError(
@@ -325,8 +331,8 @@ def certify(
         be larger. Of groups and of several outputs every coefficient is bounded by itself, and less
         is gained, as relaxations are solved without the bounds.
     **parameters : of `problem`, instead of those that it has: C, fit_intercept, standardize,
-        covariates, n_threads, ... With feature_groups the support is certified as one of so many
-        groups as it has features of.
+        covariates, n_threads, ... With feature_groups the bound is that of all supports of
+        as many groups as the support has features of.
 
     Returns
     -------
