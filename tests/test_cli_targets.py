@@ -469,6 +469,8 @@ def test_signs_are_asked_for_by_name(run, write):
     assert "no other 2 features with the signs asked for lower the objective" in text
     said = " ".join(run("verify", "c.npz", path, "--target", "price").stdout.split())
     assert "coefficients: at least 0 for 6 of the features of the data" in said
+    told = " ".join(run("certify", "m.npz", path).stderr.split())
+    assert "m.npz was selected with signs of coefficients; the certificate is of models" in told
     by_name = ["--signs", "x4=+", "--signs", "x0=-", "--signs", "x1=-"]
     document = json.loads(run("select", path, *common, *by_name, "--no-save", "--json").stdout)
     wanted = BudgetRegressor([2], signs={4: 1, 0: -1, 1: -1}).fit(X, COLUMNS["price"])
@@ -488,6 +490,7 @@ def test_signs_that_cannot_be(fails, write):
         ),
         (["--signs", "x1=+", "--signs", "all=-"], "--signs all=- leaves no features for other"),
         (["--signs", "x9=+"], "--signs: no feature 'x9'"),
+        (["--signs", "x1=+,x2=-"], "say --signs x1=+ --signs x2=-."),
         (["--signs", "x1=+", "--method", "greedy"], "--signs needs --method pool or l0"),
     ):
         assert message in fails(*common, *options)

@@ -151,7 +151,7 @@ def _searched(
 
 
 def _other_data(options: ProblemOptions, model: LoadedModel, table: Dataset) -> Iterator[Doubt]:
-    """Yield in what the data are others than those that a model was selected from."""
+    """Yield in what data or problem differ from those that a model was selected from."""
     others = other_rows(options.data, table, options.features, model.metadata)
     if others is not None:
         yield Doubt(f"{others}; --where chooses rows")
@@ -160,6 +160,11 @@ def _other_data(options: ProblemOptions, model: LoadedModel, table: Dataset) -> 
         yield Doubt(
             f"{options.data} has {n:,} features, and {options.features} was selected from "
             f"{own:,}: the certificate is of all those of the data; --drop leaves out columns"
+        )
+    if model.metadata["parameters"].get("signs") is not None:
+        yield Doubt(
+            f"{options.features} was selected with signs of coefficients; the certificate is of "
+            "models whose coefficients have any sign"
         )
 
 
@@ -203,7 +208,7 @@ def _features_of(names: Sequence[str], problem: Any, samples: Samples) -> list[i
     for name in names:
         if name not in labels:
             raise ValueError(
-                f"FEATURES are groups beside --group-file, which has no group {quote(name)}."
+                f"FEATURES must be groups of --group-file, which has no group {quote(name)}."
                 f"{did_you_mean(name, labels, given=names)}"
             )
     posed = problem_of(problem, samples.table.X, samples.y, offset=samples.response.offset)

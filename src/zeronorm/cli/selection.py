@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -399,6 +400,7 @@ def _parameters(
 def _signs(options: SelectOptions, table: Dataset) -> int | dict[int, int] | None:
     """Return the sign of all coefficients, or those of some by their positions; None without."""
     signs: dict[int, int] = {}
+    known = table.feature_names or ()
     for text in options.signs or ():
         name, _, mark = text.rpartition("=")
         if not name or mark not in ("+", "-"):
@@ -407,10 +409,14 @@ def _signs(options: SelectOptions, table: Dataset) -> int | dict[int, int] | Non
                 f"{quote(text)}."
             )
         sign = 1 if mark == "+" else -1
-        if name == "all" and "all" not in (table.feature_names or ()):
+        if name == "all" and "all" not in known:
             if len(options.signs or ()) > 1:
                 raise ValueError(f"--signs {text} leaves no features for other signs.")
             return sign
+        several = text.split(",")
+        if name not in known and several[1:] and all(one[-2:] in ("=+", "=-") for one in several):
+            each = " ".join(f"--signs {shlex.quote(show(one.strip()))}" for one in several[:8])
+            raise ValueError(f"--signs names one feature each time; say {each}.")
         for place in positions_of("--signs", [name], table):
             if signs.setdefault(place, sign) != sign:
                 raise ValueError(
@@ -532,7 +538,7 @@ def positions_of(
                 )
             parts = [part.strip() for part in name.split(",")]
             if len(parts) > 1 and {*parts} <= {*known}:
-                each = " ".join(f"{option} {show(part)}" for part in parts[:8])
+                each = " ".join(f"{option} {shlex.quote(show(part))}" for part in parts[:8])
                 raise ValueError(f"{option} names one feature each time; say {each}.")
             hint = file_hint(option, name) or did_you_mean(name, known, given=names)
             raise ValueError(f"{option}: no feature {quote(name)}.{hint}")
