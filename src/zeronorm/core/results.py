@@ -348,7 +348,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What a selection has found: `path[k]` is the model of every size k that was asked for.
+    """The models of a selection: `path[k]` is the one of size k, for every size asked for.
 
     Every method returns one for each of its tasks, so of one-versus-rest classes one for each.
     Estimators keep them, folds are scored by them, and model files and reports are made of them.
@@ -393,7 +393,7 @@ class Path:
 
     @property
     def proofs(self) -> dict[Any, Proof]:
-        """What branch and bound has shown by sizes, where it was asked for."""
+        """The proofs of the models by their sizes, where branch and bound was asked for."""
         found = {size: self[size].proof for size in self}
         return {size: one for size, one in found.items() if one is not None}
 

@@ -48,7 +48,7 @@ class MeasureClassifier(LinearClassifier):
     measure : str or Measure
         "f1" (or "f2", "f0.5", ...), "precision@50", "recall@50", "recall@2p" (twice as many rows as
         there are positives), "prbep", "auc", "ap" (average precision), "hamming" (accuracy), or an
-        object of `zeronorm.measures`, for example a `Contingency` of one's own.
+        object of `zeronorm.measures`, for example a `Contingency` of your own.
     n_features : int, list or range of int, "auto", or None
         How many features, exactly (`max_blocks` yields to it); a list gives several models. "auto":
         cross-validation by the measure chooses, as in `BudgetClassifier`. None: the problem itself,
@@ -71,7 +71,7 @@ class MeasureClassifier(LinearClassifier):
         "auto": wherever the measure allows it. True is refused for precision and recall at k, where
         a free intercept makes R vanish. PRBEP, AUC and average precision do not depend on it.
         Scores have their threshold subtracted: predictions are positive where they exceed 0. The
-        threshold of F_beta and one's own measures is 0 or, where another one is better by more than
+        threshold of F_beta and your own measures is 0 or, where another one is better by more than
         a point on the training rows, the nearest one that is within a point of the best.
     standardize : bool
         Whether features are selected and penalised as if all had variance 1.
@@ -80,7 +80,7 @@ class MeasureClassifier(LinearClassifier):
     pos_label : label or None
         The positive class of two; by default the second in sorted order.
     class_weight : dict, "balanced" or None
-        As sample weights: of "hamming", F_beta, measures of one's own and "auc"; the others count
+        As sample weights: of "hamming", F_beta, measures of your own and "auc"; the others count
         rows in a ranking, so that weights other than 0 and 1 are refused.
     tol : float
         Certified gap of the final models, relative to the objective of the model without features;
@@ -321,7 +321,7 @@ class MeasureClassifier(LinearClassifier):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the measure of the scores of X, from 0 to 1; of several classes the mean.
 
-        F_beta, Hamming and measures of one's own are those of the predicted labels (of several
+        F_beta, Hamming and measures of your own are those of the predicted labels (of several
         classes: of each class by its own threshold), the others those of the ranking.
         """
         scores = self._scores(X)

@@ -39,7 +39,7 @@ def to_sklearn(model: Any, *, by: str = "position") -> Any:
     Raises
     ------
     ValueError
-        Where scikit-learn has no such model (survival times, ordered classes, losses of one's own,
+        Where scikit-learn has no such model (survival times, ordered classes, losses of your own,
         several responses of other losses than least squares), the model has no features, or no
         names for by="name", or for that features that are parts of a date.
     """
@@ -208,7 +208,7 @@ def _regressor(model: LoadedRegressor, coef: FloatArray) -> Any:
         raise ParameterError(
             "model",
             "must have a loss of zeronorm for scikit-learn",
-            f"{name!r}, a loss of one's own",
+            f"{name!r}, a loss of your own",
             "Use to_json or to_sql.",
         )
     several = len(model.coef) > 1

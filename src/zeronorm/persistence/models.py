@@ -107,7 +107,7 @@ def save(
         If the size was not fitted, there is only one model, the names do not fit, or the estimator
         encodes the columns of a data frame (feature_groups="columns"), which a model file does not.
     TypeError
-        If the estimator is not fitted or not of this package, or has a loss of one's own that
+        If the estimator is not fitted or not of this package, or has a loss of your own that
         another program could not import.
     OSError
         If the file cannot be written; then nothing is left behind.
@@ -385,7 +385,7 @@ def load(path: PathLike, *, losses: Iterable[Any] = ()) -> LoadedModel:
     Raises
     ------
     ModelFileError
-        If the file is damaged, of a newer version, no model file, or has a loss of one's own that
+        If the file is damaged, of a newer version, no model file, or has a loss of your own that
         is not in `losses`. It is a ValueError.
     MissingFileError
         If there is no such file. It is a FileNotFoundError.
