@@ -198,7 +198,7 @@ def problem_of(
     >>> from zeronorm.estimators import problem_of
     >>> problem = problem_of(BudgetClassifier(n_features=[3, 5]), *load_demo(return_X_y=True))
     >>> problem.design.shape, problem.sizes, problem.loss.name, int(problem.usable.sum())
-    ((38, 3051), (3, 5), 'logistic', 3051)
+    ((72, 2400), (3, 5), 'logistic', 2400)
     """
     data = estimator._read(X, y, sample_weight, offset, groups)
     return estimator._pose(data, sizes)
