@@ -551,11 +551,41 @@ def test_a_report_of_another_model_is_refused(run, fails, tmp_path):
     arrays, others = parts(tmp_path / "m1.npz"), parts(tmp_path / "m2.npz")
     rewrite(MODEL, tmp_path / "bad.npz", {**arrays, "report": others["report"]})
     assert "bad.npz: the report is of another model" in fails("report", "bad.npz")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "reason"),
+    [
+        ("models.1.certificates.0.proven", lambda known: not known, "another model"),
+        ("models.1.features.0.coefficient", lambda known: -known, "another model"),
+        ("models.1.features.0.name", lambda known: known + "*", "another model"),
+        ("models.1.features.0.class", lambda known: "maybe", "another model"),
+        ("models.1.features.1", lambda known: None, "not of this zeronorm"),
+        ("models.0.size", lambda known: 2, "another model"),
+        ("models.0.certificates.0.gap", lambda known: known + 0.5, "its objective and bound"),
+        ("classes", lambda known: known[::-1], "another model"),
+        ("chosen", lambda known: 3, "another model"),
+        ("models.0.training_accuracy", lambda known: math.nan, "compressed JSON"),
+        ("models.0.training_accuracy", lambda known: math.inf, "compressed JSON"),
+    ],
+)
+def test_a_report_that_was_changed_is_refused(run, fails, tmp_path, place, value, reason):
+    """A file would show names, effects or proofs that its model does not have."""
+    table()
+    run("select", "all.csv", "--target", "y", "-k", "1,2", "--rule", "all", "--no-cv",
+        "--no-calibrate", "-o", "m.npz")  # fmt: skip
+    arrays = parts(tmp_path / "m-k2.npz")
     found = json.loads(zlib.decompress(arrays["report"].tobytes()))
-    found["selection"]["models"][0]["certificates"][0]["proven"] ^= True
+    *above, last = (int(one) if one.isdigit() else one for one in place.split("."))
+    inside = found["selection"]
+    for one in above:
+        inside = inside[one]
+    inside[last] = value(inside[last])
     forged = np.frombuffer(zlib.compress(json.dumps(found).encode()), np.uint8)
     rewrite(MODEL, tmp_path / "bad.npz", {**arrays, "report": forged})
-    assert "bad.npz: the report is of another model" in fails("report", "bad.npz")
+    said = fails("report", "bad.npz")
+    assert "bad.npz" in said
+    assert reason in said
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from ..persistence.records import Certified
+
 Label: TypeAlias = str | int | float | bool | None
 Task: TypeAlias = Literal["classes", "ordered", "numbers", "counts", "survival"]
 Effect: TypeAlias = float | list[float]  # of several outputs one each
@@ -124,34 +126,6 @@ class Duplicates(Record, frozen=True, kw_only=True):
 
 
 # Certificates, proofs and other feature sets.
-
-
-class Certified(Record, frozen=True, kw_only=True):
-    """A lower bound on the objective of all feature sets of a size.
-
-    bound : no feature set of this size has a lower objective.
-    gap : (objective - bound) / objective.
-    candidates : features that are not ruled out.
-    fixed_in : features that belong to every optimal model.
-    n_groups : the size, where whole groups are selected.
-    max_abs_coef : the bound on the coefficients under which the certificate holds.
-    """
-
-    C: float
-    scaling: str
-    objective: float
-    bound: float
-    gap: float
-    proven: bool
-    candidates: int
-    fixed_in: int
-    n_forced: int
-    n_covariates: int
-    loss: str
-    fit_intercept: bool
-    n_groups: int | None
-    n_signed: int
-    max_abs_coef: float | None
 
 
 class Searched(Record, frozen=True, kw_only=True):
