@@ -565,6 +565,8 @@ def test_a_report_of_another_model_is_refused(run, fails, tmp_path):
         ("models.0.certificates.0.gap", lambda known: known + 0.5, "its objective and bound"),
         ("classes", lambda known: known[::-1], "another model"),
         ("chosen", lambda known: 3, "another model"),
+        ("models.1.proofs", lambda known: [], "one for each problem"),
+        ("score", lambda known: "auc", "not of this zeronorm"),
         ("models.0.training_accuracy", lambda known: math.nan, "compressed JSON"),
         ("models.0.training_accuracy", lambda known: math.inf, "compressed JSON"),
     ],
@@ -611,3 +613,19 @@ def test_a_report_of_any_model_is_its_own(run, tmp_path, asked):
     for file in files:
         assert run("report", file.name).stdout
         run("report", file.name, "-o", "p.html")
+
+
+def test_a_report_of_too_many_features_has_the_criteria_of_what_it_keeps(
+    run, tmp_path, monkeypatch
+):
+    """The sizes would be shown with the criteria of others, or not at all."""
+    from zeronorm.reporting.documents import trust
+
+    monkeypatch.setattr(trust, "MOST_KEPT", 7)
+    table()
+    run("select", "all.csv", "--target", "y", "-k", "1,2,3,4", "--rule", "bic", "-o", "m.npz")
+    kept = json.loads(run("report", "m.npz", "--json").stdout)
+    sizes = [model["size"] for model in kept["models"]]
+    assert 1 < len(sizes) < 4
+    assert [row["size"] for row in kept["criteria"]] == sizes
+    assert "bic" in run("report", "m.npz").stdout.lower()

@@ -128,7 +128,7 @@ def size_number(size: Any) -> int:
 
     It is of features, or of whole groups.
     """
-    return int(size[0] if isinstance(size, tuple) else size)
+    return int(size[0] if isinstance(size, list | tuple) else size)
 
 
 def _describe_choice(estimator: Any) -> ByFolds | None:

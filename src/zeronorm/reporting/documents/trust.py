@@ -55,7 +55,7 @@ from .data import (
     described,
     feature_name,
 )
-from .selection import describe_proof
+from .selection import describe_proof, size_number
 
 if TYPE_CHECKING:
     from ...io.input import Samples
@@ -108,11 +108,13 @@ def kept_report(selection: SelectionFound, trust: Trust, size: int) -> Report:
     if size != selection.chosen:
         trust = replace(trust, stability=None, reason=None, near=None)
     seconds = {**selection.seconds, "total": sum(selection.seconds.values())}
-    notes = selection.notes
+    notes, models = selection.notes, fitting(selection.models, size, MOST_KEPT)
+    sizes = {model.size for model in models}
     own = replace(
         selection,
         chosen=size,
-        models=fitting(selection.models, size, MOST_KEPT),
+        models=models,
+        criteria=[row for row in selection.criteria if size_number(row.size) in sizes],
         stability=trust.stability,
         seconds=seconds,
         notes=[str(one) for one in notes],
