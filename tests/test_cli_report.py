@@ -629,3 +629,14 @@ def test_a_report_of_too_many_features_has_the_criteria_of_what_it_keeps(
     assert 1 < len(sizes) < 4
     assert [row["size"] for row in kept["criteria"]] == sizes
     assert "bic" in run("report", "m.npz").stdout.lower()
+
+
+@pytest.mark.parametrize("asked", [["--measure", "f1"], []])
+def test_another_target_is_refused(run, fails, tmp_path, asked):
+    """A page would show held-out scores of another target; a measure has no certificate."""
+    z = table()
+    run("select", "all.csv", "--target", "y", "-k", 2, *asked, "--no-cv", "-o", "m.npz")
+    table("other.csv", y=np.where(np.roll(z, 7) > 0, "yes", "<b>no</b>"))
+    assert "m.npz was selected from" in fails("report", "m.npz", "other.csv", "-o", "p.html")
+    assert not (tmp_path / "p.html").exists()
+    run("report", "m.npz", "all.csv", *QUICK, "-o", "p.html")

@@ -38,7 +38,7 @@ class Document(Record, frozen=True, kw_only=True):
     schema: Literal[1] = 1
 
 
-def as_json(record: Record) -> dict[str, Any]:
+def as_json(record: msgspec.Struct) -> dict[str, Any]:
     """Return a record as values of JSON; NaN and infinity stay, which `json.dumps` can refuse."""
     return dict(msgspec.to_builtins(record, str_keys=True, enc_hook=str))  # notes are kinds of str
 
