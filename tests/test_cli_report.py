@@ -551,11 +551,43 @@ def test_a_report_of_another_model_is_refused(run, fails, tmp_path):
     arrays, others = parts(tmp_path / "m1.npz"), parts(tmp_path / "m2.npz")
     rewrite(MODEL, tmp_path / "bad.npz", {**arrays, "report": others["report"]})
     assert "bad.npz: the report is of another model" in fails("report", "bad.npz")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "reason"),
+    [
+        ("models.1.certificates.0.proven", lambda known: not known, "another model"),
+        ("models.1.features.0.coefficient", lambda known: -known, "another model"),
+        ("models.1.features.0.name", lambda known: known + "*", "another model"),
+        ("models.1.features.0.class", lambda known: "maybe", "another model"),
+        ("models.1.features.1", lambda known: None, "not of this zeronorm"),
+        ("models.0.size", lambda known: 2, "another model"),
+        ("models.0.certificates.0.gap", lambda known: known + 0.5, "its objective and bound"),
+        ("classes", lambda known: known[::-1], "another model"),
+        ("chosen", lambda known: 3, "another model"),
+        ("models.1.proofs", lambda known: [], "one for each problem"),
+        ("score", lambda known: "auc", "not of this zeronorm"),
+        ("models.0.training_accuracy", lambda known: math.nan, "compressed JSON"),
+        ("models.0.training_accuracy", lambda known: math.inf, "compressed JSON"),
+    ],
+)
+def test_a_report_that_was_changed_is_refused(run, fails, tmp_path, place, value, reason):
+    """A file would show names, effects or proofs that its model does not have."""
+    table()
+    run("select", "all.csv", "--target", "y", "-k", "1,2", "--rule", "all", "--no-cv",
+        "--no-calibrate", "-o", "m.npz")  # fmt: skip
+    arrays = parts(tmp_path / "m-k2.npz")
     found = json.loads(zlib.decompress(arrays["report"].tobytes()))
-    found["selection"]["models"][0]["certificates"][0]["proven"] ^= True
+    *above, last = (int(one) if one.isdigit() else one for one in place.split("."))
+    inside = found["selection"]
+    for one in above:
+        inside = inside[one]
+    inside[last] = value(inside[last])
     forged = np.frombuffer(zlib.compress(json.dumps(found).encode()), np.uint8)
     rewrite(MODEL, tmp_path / "bad.npz", {**arrays, "report": forged})
-    assert "bad.npz: the report is of another model" in fails("report", "bad.npz")
+    said = fails("report", "bad.npz")
+    assert "bad.npz" in said
+    assert reason in said
 
 
 @pytest.mark.parametrize(
@@ -581,3 +613,30 @@ def test_a_report_of_any_model_is_its_own(run, tmp_path, asked):
     for file in files:
         assert run("report", file.name).stdout
         run("report", file.name, "-o", "p.html")
+
+
+def test_a_report_of_too_many_features_has_the_criteria_of_what_it_keeps(
+    run, tmp_path, monkeypatch
+):
+    """The sizes would be shown with the criteria of others, or not at all."""
+    from zeronorm.reporting.documents import trust
+
+    monkeypatch.setattr(trust, "MOST_KEPT", 7)
+    table()
+    run("select", "all.csv", "--target", "y", "-k", "1,2,3,4", "--rule", "bic", "-o", "m.npz")
+    kept = json.loads(run("report", "m.npz", "--json").stdout)
+    sizes = [model["size"] for model in kept["models"]]
+    assert 1 < len(sizes) < 4
+    assert [row["size"] for row in kept["criteria"]] == sizes
+    assert "bic" in run("report", "m.npz").stdout.lower()
+
+
+@pytest.mark.parametrize("asked", [["--measure", "f1"], []])
+def test_another_target_is_refused(run, fails, tmp_path, asked):
+    """A page would show held-out scores of another target; a measure has no certificate."""
+    z = table()
+    run("select", "all.csv", "--target", "y", "-k", 2, *asked, "--no-cv", "-o", "m.npz")
+    table("other.csv", y=np.where(np.roll(z, 7) > 0, "yes", "<b>no</b>"))
+    assert "m.npz was selected from" in fails("report", "m.npz", "other.csv", "-o", "p.html")
+    assert not (tmp_path / "p.html").exists()
+    run("report", "m.npz", "all.csv", *QUICK, "-o", "p.html")

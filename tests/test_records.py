@@ -61,3 +61,24 @@ def test_the_schema_has_what_docstrings_say_of_fields():
     assert found["description"] == "A lower bound on the objective of all feature sets of a size."
     assert found["properties"]["bound"]["description"].startswith("no feature set of this size")
     assert found["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"names": ["a"]},
+        {"members": [None]},
+        {"costs": [0.1]},
+        {"scores": [0.5]},
+        {"scores": [], "errors": [0.1, 0.1]},
+    ],
+)
+def test_what_substitutes_lack_is_refused(bad):
+    """A page would show the cost of another substitute, or end in an IndexError."""
+    whole = {"index": 0, "without": 0.1, "names": ["a", "b"], "members": [None, None],
+             "costs": [0.0, 0.1], "score": None, "score_without": None, "error_without": None,
+             "scores": [], "errors": [], "within": 0.01, "n_exchangeable": 0,
+             "proven": True}  # fmt: skip
+    msgspec.convert(whole, records.SubstitutesFound)
+    with pytest.raises(msgspec.ValidationError, match="substitutes must have"):
+        msgspec.convert(whole | bad, records.SubstitutesFound)

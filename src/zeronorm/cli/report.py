@@ -72,7 +72,7 @@ def report(options: ReportOptions) -> None:
         _check_same_samples(options, loaded, samples)
         question = Question(estimator_of_file(loaded, samples, options), samples, selection)
         with fold_remedies(table, response):
-            different = question.differs()
+            different = question.differs() or _other_accuracy(loaded, question)
             if different is not None:
                 raise ValueError(
                     f"{options.data}: not the samples that {options.model} was selected from: "
@@ -301,6 +301,23 @@ def _check_same_samples(options: ReportOptions, loaded: LoadedModel, samples: Sa
             "of its features are others. A report needs these; zeronorm evaluate says how good a "
             "model is on others."
         )
+
+
+def _other_accuracy(loaded: LoadedModel, question: Question) -> str | None:
+    """Return how the accuracy of a classifier on data differs from that on its training data.
+
+    A model without a certificate has no objective to compare. A sample on the boundary may be
+    rounded to either side.
+    """
+    from ..persistence import LoadedClassifier
+
+    known, y = question.chosen.training_accuracy, question.samples.y
+    if not (isinstance(loaded, LoadedClassifier) and isinstance(known, float)):
+        return None
+    found = float((loaded.predict(question.samples.table) == y).mean())
+    if abs(found - known) * len(y) < 1.5:
+        return None
+    return f"the accuracy of the model is {found:.3f} on them, and was {known:.3f} on those"
 
 
 def estimator_of_file(loaded: LoadedModel, samples: Samples, options: ReportOptions) -> Any:

@@ -19,7 +19,6 @@ from ..reporting.documents.data import (
     describe_data,
     describe_equivalents,
     describe_feature,
-    figures_of,
 )
 from ..reporting.records import Claim, Feature, Recomputed, Signs, Verification
 from ..reporting.text.certificates import print_verification
@@ -109,7 +108,7 @@ def _describe_claims(
             Claim(
                 label=label,
                 features=listed(certificate.support),
-                claimed=figures_of(certificate),
+                claimed=persistence.summarize(certificate),
                 recomputed=None if found is None else convert(dict(found[number]), Recomputed),
                 covariates=listed(certificate.covariates),
                 forced=listed(certificate.forced),

@@ -85,6 +85,8 @@ def plain(value: Any, arrays: Arrays, place: str = "") -> Any:
         value = value.item()
     if isinstance(value, float):
         check(math.isfinite(value), f"{place} must be finite to be saved; got {value}.")
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
     if is_dataclass(value):
         value = {one.name: getattr(value, one.name) for one in fields(value)}
     if isinstance(value, Mapping):
@@ -109,7 +111,7 @@ def expanded(content: NDArray[np.uint8]) -> dict[str, Any] | None:
     try:
         text = reader.decompress(content.tobytes(), _MOST_EXPANDED)
         check(reader.eof and not reader.unused_data, "it goes on")
-        value = json.loads(text)
+        value = msgspec.json.decode(text)  # which has no NaN and no infinity
     except (zlib.error, ValueError, RecursionError) as error:
         raise ValueError(f"report must be compressed JSON, not too long: {error}") from None
     check(isinstance(value, dict), "report must be an object of JSON")

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from msgspec import Meta
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from .._version import __version__
@@ -175,9 +175,16 @@ class CertificateRecord(Header):
     class_weight: FloatArray
 
 
-@dataclass(frozen=True, kw_only=True)
-class Figures:
-    """The figures of a certificate, without its arrays."""
+class Certified(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lower bound on the objective of all feature sets of a size.
+
+    bound : no feature set of this size has a lower objective.
+    gap : (objective - bound) / objective.
+    candidates : features that are not ruled out.
+    fixed_in : features that belong to every optimal model.
+    n_groups : the size, where whole groups are selected.
+    max_abs_coef : the bound on the coefficients under which the certificate holds.
+    """
 
     C: float
     scaling: str
@@ -195,7 +202,7 @@ class Figures:
     n_signed: int
     max_abs_coef: float | None
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Check that what is said of the proof follows from its figures."""
         gap = relative_gap(self.objective, self.bound)
         check(
@@ -204,11 +211,12 @@ class Figures:
         )
 
 
-def summarize(certificate: Certificate | None) -> dict[str, Any] | None:
+def summarize(certificate: Certificate | None) -> Certified | None:
     """Return the figures of a certificate; None where they are not finite."""
     if certificate is None or not np.isfinite([certificate.objective, certificate.bound]).all():
         return None
-    return dict(plain({one.name: getattr(certificate, one.name) for one in fields(Figures)}, {}))
+    found = {name: getattr(certificate, name) for name in Certified.__struct_fields__}
+    return Certified(**plain(found, {}))
 
 
 # Parts of models.
@@ -489,7 +497,7 @@ class ModelRecord(Header):
     parameters: dict[str, Any]
     codings: list[dict[str, Any]]
     refit_C: list[Positive | None]
-    certificates: list[Figures | None]
+    certificates: list[Certified | None]
     history: list[list[StepFigures]]
     solutions: list[Solution]
     criteria: list[CriteriaRow]
@@ -543,6 +551,9 @@ class ModelRecord(Header):
             entries = getattr(self, key)
             right = len(entries) == n_models or (optional and not entries)
             check(right, f"{key} must have {n_models} entries")
+        for certified in self.certificates:
+            if certified is not None:
+                certified.check()
         self._check_columns()
 
     @property

@@ -84,7 +84,8 @@ def report(
     ImportError
         Without matplotlib.
     TypeError, ValueError
-        Where an argument breaks its rule, and where X and y are not those of the fit.
+        Where an argument breaks its rule, and where the selected features have another objective on
+        X and y than their certificate. A model without certificates is not checked.
 
     Examples
     --------

@@ -14,6 +14,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from ..persistence.archive import check
+from ..persistence.records import Certified
+
 Label: TypeAlias = str | int | float | bool | None
 Task: TypeAlias = Literal["classes", "ordered", "numbers", "counts", "survival"]
 Effect: TypeAlias = float | list[float]  # of several outputs one each
@@ -35,7 +38,7 @@ class Document(Record, frozen=True, kw_only=True):
     schema: Literal[1] = 1
 
 
-def as_json(record: Record) -> dict[str, Any]:
+def as_json(record: msgspec.Struct) -> dict[str, Any]:
     """Return a record as values of JSON; NaN and infinity stay, which `json.dumps` can refuse."""
     return dict(msgspec.to_builtins(record, str_keys=True, enc_hook=str))  # notes are kinds of str
 
@@ -126,34 +129,6 @@ class Duplicates(Record, frozen=True, kw_only=True):
 # Certificates, proofs and other feature sets.
 
 
-class Certified(Record, frozen=True, kw_only=True):
-    """A lower bound on the objective of all feature sets of a size.
-
-    bound : no feature set of this size has a lower objective.
-    gap : (objective - bound) / objective.
-    candidates : features that are not ruled out.
-    fixed_in : features that belong to every optimal model.
-    n_groups : the size, where whole groups are selected.
-    max_abs_coef : the bound on the coefficients under which the certificate holds.
-    """
-
-    C: float
-    scaling: str
-    objective: float
-    bound: float
-    gap: float
-    proven: bool
-    candidates: int
-    fixed_in: int
-    n_forced: int
-    n_covariates: int
-    loss: str
-    fit_intercept: bool
-    n_groups: int | None
-    n_signed: int
-    max_abs_coef: float | None
-
-
 class Searched(Record, frozen=True, kw_only=True):
     """The end of a branch and bound.
 
@@ -207,7 +182,7 @@ class NearSets(Record, frozen=True, kw_only=True):
     cheapest: int | None
     given: int | None
     features: list[NearFeature]
-    lists: list[NearSet]
+    lists: Annotated[list[NearSet], Meta(min_length=1)]
     file: str | None
 
 
@@ -363,6 +338,11 @@ class ModelFound(Record, frozen=True, kw_only=True):
         known = (self.training_measure, self.training_accuracy, self.training_score)
         return next(one for one in known if isinstance(one, float))
 
+    def __post_init__(self) -> None:
+        """Check that each problem has its certificate, proof and bound."""
+        sizes = {len(self.certificates), len(self.proofs), len(self.bounds)}
+        check(len(sizes) == 1, "certificates, proofs and bounds must be one for each problem")
+
 
 class Criteria(Record, frozen=True, kw_only=True):
     """Information criteria of a size; null: not finite."""
@@ -407,7 +387,7 @@ class StabilityFound(Record, frozen=True, kw_only=True):
     n_stable: int
     expected_low: float
     index: float | None
-    interval: list[float | None]
+    interval: Annotated[list[float | None], Meta(min_length=2, max_length=2)]
     features: list[Stable]
 
 
@@ -451,7 +431,7 @@ class SelectionFound(Document, frozen=True, kw_only=True):
 
     zeronorm: str
     data: DataRead
-    score: str
+    score: Literal["accuracy", "r2", "d2", "c_index"]
     parameters: dict[str, Any]
     classes: list[Label]
     outputs: list[Label]
@@ -516,6 +496,12 @@ class SubstitutesFound(Record, frozen=True, kw_only=True):
     within: float
     n_exchangeable: int
     proven: bool
+
+    def __post_init__(self) -> None:
+        """Check that there is one entry for each substitute that is named."""
+        n, scored = len(self.names), {len(self.scores), len(self.errors)}
+        right = len(self.members) == len(self.costs) == n and scored in ({0}, {n})
+        check(right, "substitutes must have a name, members, a cost and perhaps a score each")
 
 
 class Improvement(Searched, frozen=True, kw_only=True):

@@ -33,9 +33,7 @@ from ...io.encoding import (
 from ...io.input import Response
 from ...io.table import Dataset, TableRequest
 from ...io.texts import Texts
-from ...persistence import summarize
 from ..records import (
-    Certified,
     CodedColumn,
     Column,
     Columns,
@@ -146,12 +144,6 @@ def describe_equivalents(certificate: Certificate, table: Dataset) -> list[Dupli
         )
         for feature, others in certificate.equivalents.items()
     ]
-
-
-def figures_of(certificate: Certificate | None) -> Certified | None:
-    """Return the figures of a certificate; None where they are not finite."""
-    found = summarize(certificate)
-    return None if found is None else Certified(**found)
 
 
 def describe_file(loaded: LoadedModel) -> ModelFile:

@@ -37,7 +37,7 @@ from ...io.table import Dataset
 from ...losses import fit_intercept
 from ...measures import macro_average, parse_measure
 from ...model_selection.cross_validation import PermutationTest
-from ...persistence import as_plain, finite_or_none
+from ...persistence import as_plain, finite_or_none, summarize
 from ..records import (
     BlocksUsed,
     ByFolds,
@@ -64,7 +64,6 @@ from .data import (
     describe_feature,
     described,
     feature_name,
-    figures_of,
 )
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def size_number(size: Any) -> int:
 
     It is of features, or of whole groups.
     """
-    return int(size[0] if isinstance(size, tuple) else size)
+    return int(size[0] if isinstance(size, list | tuple) else size)
 
 
 def _describe_choice(estimator: Any) -> ByFolds | None:
@@ -217,7 +216,7 @@ def describe_model(
         cross_validation=_describe_validation(validation, size, compared),
         for_accuracy=_describe_validation(for_accuracy, size, compared),
         permutations=_describe_permutations(permutations, size),
-        certificates=[figures_of(path[size].certificate) for path in paths],
+        certificates=[summarize(path[size].certificate) for path in paths],
         proofs=[describe_proof(path[size].proof, table) for path in paths],
         bounds=[_describe_bound(path[size], estimator) for path in paths],
     )

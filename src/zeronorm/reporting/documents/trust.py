@@ -17,7 +17,7 @@ from sklearn.base import clone
 from ...core.errors import Named, message_of
 from ...core.groups import Groups
 from ...core.messages import Leaked
-from ...core.results import Certificate, Proof
+from ...core.results import Certificate, Proof, relative_gap
 from ...core.types import Design, FloatArray, IndexArray
 from ...data.operations import margins
 from ...estimators.held_out import Judge, auc_of_classes, log_odds_of_softmax
@@ -27,9 +27,8 @@ from ...inspection.certification import certify, prove
 from ...inspection.replacements import Substitutes, substitutes
 from ...io.opening import as_design
 from ...io.table import Dataset
-from ...persistence import finite_or_none
+from ...persistence import finite_or_none, summarize
 from ..records import (
-    Certified,
     CertifiedSet,
     Feature,
     Improvement,
@@ -47,6 +46,7 @@ from ..records import (
     SubstitutesFound,
     Trust,
     WholeGroups,
+    as_json,
 )
 from .data import (
     describe_data,
@@ -54,9 +54,8 @@ from .data import (
     describe_feature,
     described,
     feature_name,
-    figures_of,
 )
-from .selection import describe_proof
+from .selection import describe_proof, size_number
 
 if TYPE_CHECKING:
     from ...io.input import Samples
@@ -109,11 +108,13 @@ def kept_report(selection: SelectionFound, trust: Trust, size: int) -> Report:
     if size != selection.chosen:
         trust = replace(trust, stability=None, reason=None, near=None)
     seconds = {**selection.seconds, "total": sum(selection.seconds.values())}
-    notes = selection.notes
+    notes, models = selection.notes, fitting(selection.models, size, MOST_KEPT)
+    sizes = {model.size for model in models}
     own = replace(
         selection,
         chosen=size,
-        models=fitting(selection.models, size, MOST_KEPT),
+        models=models,
+        criteria=[row for row in selection.criteria if size_number(row.size) in sizes],
         stability=trust.stability,
         seconds=seconds,
         notes=[str(one) for one in notes],
@@ -128,8 +129,8 @@ def report_of(loaded: LoadedModel) -> tuple[SelectionFound, Trust] | None:
     Raises
     ------
     ValueError
-        Where the record is not of this version, or the features or the certificates are not those
-        of the model.
+        Where the record is not of this version, its features, coefficients, classes or certificates
+        are not those of the model, or a certificate claims more than its own bound.
     """
     if loaded.report is None:
         return None
@@ -137,17 +138,50 @@ def report_of(loaded: LoadedModel) -> tuple[SelectionFound, Trust] | None:
         found = msgspec.convert(loaded.report, Report, str_keys=True)
     except msgspec.ValidationError as error:
         raise ValueError(f"the report is not of this zeronorm ({error})") from None
-    selection = found.selection
-    models = [one for one in selection.models if one.size == selection.chosen]
-    certificates = [None if one is None else Certified(**one)
-                    for one in loaded.metadata["certificates"]]  # fmt: skip
-    rows = {row.index for one in models for row in (*one.features, *one.covariates)}
-    same = len(models) == 1 and models[0].certificates == certificates
-    if not same or rows != {*loaded.columns.tolist()}:
-        raise ValueError("the report is of another model: its features or certificates differ")
+    selection, searches = found.selection, found.trust.models.values()
+    sizes = [one.size for one in selection.models]
+    if selection.chosen not in sizes or len({*sizes}) < len(sizes) or not _is_of(selection, loaded):
+        raise ValueError(
+            "the report is of another model: its features, coefficients, classes or certificates "
+            "differ"
+        )
+    certified = [one for model in selection.models for one in model.certificates]
+    certified += [end.certificate for size in searches for end in size.proofs]
+    for one in certified:
+        if one is not None:
+            one.check()
     leaks = {*found.leaks}
     notes = [Leaked(one) if at in leaks else one for at, one in enumerate(selection.notes)]
     return replace(selection, notes=notes), found.trust
+
+
+def _is_of(selection: SelectionFound, loaded: LoadedModel) -> bool:
+    """Return whether the chosen model of a selection is that of a file."""
+    found, metadata, columns = selection.model_of(selection.chosen), loaded.metadata, loaded.columns
+    classes: list[Any] = getattr(loaded, "classes_", np.empty(0)).tolist()
+    ordered = getattr(loaded, "ordered_classes_", np.empty(0)).tolist()
+    swapped = len(classes) == 2 and selection.classes == classes[::-1]  # by the positive class
+    if not swapped and selection.classes != (ordered or classes):
+        return False
+    names = loaded.feature_names or map(str, columns + metadata["first_index"])
+    named = dict(zip(columns.tolist(), names, strict=True))
+    labels = selection.classes[1:] if len(classes) == 2 else selection.classes
+    coef, places = np.zeros_like(loaded.coef), {j: place for place, j in enumerate(named)}
+    rows = (*found.features, *found.covariates)
+    for row in rows:
+        shared = row.label is None
+        shape = (len(coef),) if shared and len(coef) > 1 else ()
+        known = named.get(row.index) == row.name and (shared or row.label in labels)
+        if not known or np.shape(row.coefficient) != shape:
+            return False
+        scores = slice(None) if shared else labels.index(row.label)
+        coef[scores, places[row.index]] = row.coefficient
+    certificates = [None if one is None else as_json(one) for one in found.certificates]
+    return (
+        {row.index for row in rows} == {*named}
+        and np.array_equal(coef, -loaded.coef if swapped else loaded.coef)
+        and certificates == metadata["certificates"]
+    )
 
 
 def fitting(models: Sequence[ModelFound], chosen: int, most: int) -> list[ModelFound]:
@@ -351,10 +385,10 @@ def _improvement(
     for value, another in known:
         if value < objective - _SAME * size:
             objective, best = value, another
-    figures = figures_of(certificate)
+    figures = summarize(certificate)
     if figures is not None and best is not own:
-        gap = (objective - float(certificate.bound)) / max(abs(objective), 1e-300)
-        figures = replace(figures, objective=objective, gap=max(0.0, gap))
+        gap = relative_gap(objective, figures.bound)
+        figures = replace(figures, objective=objective, gap=gap, proven=gap <= 1e-9)
     end = describe_proof(proof, units.table)
     assert end is not None
     return Improvement(
@@ -601,7 +635,7 @@ def describe_certified(
         dropped=listed(np.setdiff1d(support, best)),
         added=listed(np.setdiff1d(best, support)),
         objective_given=float(begin),
-        certificate=figures_of(certificate),
+        certificate=summarize(certificate),
         equivalents=describe_equivalents(certificate, table),
         proof=describe_proof(proof, table),
         **more,
