@@ -12,11 +12,11 @@ import msgspec
 from rich.text import Text
 
 from ...core.messages import counted, show, some
+from ...persistence.records import Certified
 from ...verification import RTOL
 from ..records import (
     ByFolds,
     Calibrated,
-    Certified,
     CertifiedSet,
     Duplicates,
     Feature,
