@@ -203,7 +203,7 @@ CASES = [
     ("refit", "certificates", [None, None], "certificates must have 1 entries"),
     ("refit", "certificates", [3], r"got `int` - at `\$.certificates\[0\]`"),
     ("refit", C0 + "gap", "small", r"Expected `float`, .* at `\$.certificates\[0\].gap`"),
-    ("refit", C0 + "more", 1, "unknown or missing entry 'certificates.0.more'"),
+    ("refit", C0 + "more", 1, "unknown field `more`"),
     ("refit", C0 + "bound", NAN, "metadata: JSON is malformed"),
     ("refit", C0 + "bound", None, r"Expected `float`, got `null`"),
     ("refit", C0 + "proven", lambda p: not p, "gap and proven of a certificate must be those of"),

@@ -210,7 +210,7 @@ def _sparse_of(frame: Any) -> Any:
     return frame.sparse.to_coo().tocsc()
 
 
-# Which X is not in memory: files, designs, and what other libraries have in place of arrays.
+# Which X is not in memory: files, designs, and what other libraries have instead of arrays.
 
 
 def out_of_core(X: Any) -> bool:

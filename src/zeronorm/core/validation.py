@@ -32,7 +32,7 @@ _NONE_OR = InPython("None or ")
 
 
 def number(value: Any) -> float:
-    """Return a real number as a float, NaN in place of anything else (booleans too).
+    """Return a real number as a float, NaN instead of anything else (booleans too).
 
     Integers and fractions beyond the range of floats become infinite.
     """

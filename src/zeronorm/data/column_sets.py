@@ -23,7 +23,7 @@ from .views import storage_of
 
 ROOM = 500  # columns that room is made for at first
 COPIED = 2**28  # bytes of columns in float64 that a copy is made of, at most
-PASSED = 8  # times as many columns in memory are passed over in place of a larger copy, at most
+PASSED = 8  # times as many columns in memory are passed over instead of a larger copy, at most
 MULTIPLIED = 2**22  # entries of columns that a thread takes and multiplies at once
 
 

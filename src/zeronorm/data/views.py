@@ -369,7 +369,7 @@ def _most_frequent(values: FloatArray) -> float:
 
 
 def fill(values: FloatArray, n_threads: int, frequent: bool = False) -> Filled:
-    """Return an array with the means of its columns in place of NaN; the array gets zeros there.
+    """Return an array with the means of its columns instead of NaN; the array gets zeros there.
 
     frequent : as of `Filled`.
     """

@@ -423,7 +423,7 @@ class Halves:
     rows: list[IndexArray]
 
     def choices(self, screen: int | None) -> list[IndexArray | UnfittableError]:
-        """Return what every half chooses; in place of that why a half has no model.
+        """Return what every half chooses; instead of that why a half has no model.
 
         screen : among how many features of each half, None: all.
         """

@@ -67,7 +67,7 @@ class Cox(_PartialLikelihood):
     those whose risk sets share their events as p does.
 
     With Efron's ties d events at a time (rows, whatever their weights) are one after the other, as
-    if each of them had left by the same share before the next one: in place of the sum over the
+    if each of them had left by the same share before the next one: instead of the sum over the
     rows at risk there is that less l/d of its part of the events, l = 0, ..., d - 1, each with the
     weight D_t / d. `Ties` has what that adds.
 

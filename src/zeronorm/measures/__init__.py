@@ -57,7 +57,7 @@ def macro_average(
     """Return the measure of scores, (n_samples, n_models), the mean over the models.
 
     labels : (n_samples,) of `classes`; each must have a row, and rows of other classes.
-    chance : of a model that knows nothing of the rows in place of the scores.
+    chance : of a model that knows nothing of the rows instead of the scores.
     """
     positives = classes[1:] if scores.shape[1] == 1 else classes
     if weight is not None and not np.any(weight != 1.0):

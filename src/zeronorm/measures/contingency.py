@@ -322,7 +322,7 @@ class TopMeasure(ContingencyMeasure):
         low, high = max(0, k - negative.size), min(k, positive.size)
 
         def falls(a: int) -> bool:
-            """Return whether one more positive in place of a negative lowers the value."""
+            """Return whether one more positive instead of a negative lowers the value."""
             return bool(2.0 * (p[a] - n[k - a - 1]) <= kappa)
 
         a = low + bisect_left(range(low, high), True, key=falls)

@@ -7,7 +7,7 @@ free), c = X'v and S_k the sum of the k largest entries of a vector,
 
 is a lower bound of the l0 problem that `core.results.Certificate` states. One scan after a refit
 gives it. For another budget than k features the largest sum of c_j^2 over an admissible set stands
-in place of S_k: see `BestSet`. Among models with |u_j| <= M the square of a larger score than M is
+instead of S_k: see `BestSet`. Among models with |u_j| <= M the square of a larger score than M is
 replaced by 2 M |c_j| - M^2, twice the largest u_j c_j - u_j^2 / 2: see `problem.worths`.
 """
 

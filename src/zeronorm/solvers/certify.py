@@ -523,7 +523,7 @@ class RemainingSearch:
     problem: CandidateProblem
     units: IndexArray  # its candidates, as units of the task
     support: IndexArray  # the best known one, as units of the problem
-    shown: Bound  # by the relaxation, with the wanted bound in place of the objective
+    shown: Bound  # by the relaxation, with the wanted bound instead of the objective
     single: bool  # whether the budget counts single features of X
 
     @classmethod

@@ -465,7 +465,7 @@ def reach(
         """
         away = inverse @ Z[rows].T
         lever = np.einsum("ij,ji->i", Z[rows], away)
-        # A row that moves far has the curvature of its tail in place of its own.
+        # A row that moves far has the curvature of its tail instead of its own.
         scale = 1.0 / (1.0 + (tailed.bend - bend)[rows] * lever)
         away, lever = scale * away, scale * lever
         found, dear = np.full((2, 2, rows.size), np.inf)

@@ -782,7 +782,7 @@ class FeatureBlocks:
         return 0.5 * (forced + float(square[best].sum()))
 
     def _sum_again(self, magnitude: FloatArray, vector: FloatArray) -> None:
-        """Put scores from gathered columns in place of those that may decide about a block.
+        """Put scores from gathered columns instead of those that may decide about a block.
 
         Those of a scan depend on the storage of X, in their last bits or, summed in float32, in
         more: ties and the order of features must not.

@@ -7,7 +7,7 @@ The regulariser is half the squared k-support norm with k = r. Sparse models com
 generation of blocks at the wanted number of features.
 
 With groups of features there is one d for each, 1/2 sum_g ||u_g||^2 / d_g with sum_g d_g <= r, and
-a block is the r groups with the largest ||c_g||: the same loop, over groups in place of features.
+a block is the r groups with the largest ||c_g||: the same loop, over groups instead of features.
 
 Source: Tan, Tsang and Wang, Minimax sparse logistic regression for very high-dimensional feature
 selection, IEEE TNNLS 2013, Algorithm 1.

@@ -51,7 +51,7 @@ class Risk:
     def centred(cls, y: FloatArray, weight: FloatArray, loss: Smooth, intercept: bool) -> Risk:
         """Return the loss, fitted to the target less its mean, where a free b takes that up.
 
-        Residuals of a target far from 0 would have its rounding in place of their own.
+        Residuals of a target far from 0 would have its rounding instead of their own.
         """
         if loss.outputs > 1 and loss.of_residuals:
             y, means = cast("Responses", loss).centred(y, weight)
@@ -198,7 +198,7 @@ def places_of(index: IndexArray, n: int, outputs: int) -> IndexArray:
 
 # Signs that coefficients may have: -1, 0 for any, or 1, a number for each feature.
 #
-# With u_j >= 0 in place of a free u_j, max over u_j of u_j c_j - u_j^2 / 2 is max(0, c_j)^2 / 2: in
+# With u_j >= 0 instead of a free u_j, max over u_j of u_j c_j - u_j^2 / 2 is max(0, c_j)^2 / 2: in
 # bounds and strengths a score counts where its sign is admitted, else it is 0.
 
 
@@ -208,7 +208,7 @@ def free_signs(n_features: int) -> np.ndarray:
 
 
 def admitted(values: FloatArray, signs: np.ndarray) -> FloatArray:
-    """Return values, 0 in place of those that do not have the sign that they may have.
+    """Return values, 0 instead of those that do not have the sign that they may have.
 
     Of coefficients it is the nearest point that has the signs. values : (m,) or (m, n).
     """

@@ -234,7 +234,7 @@ def bfgs(step: AlphaStep, alpha: FloatArray, tol: float) -> tuple[FloatArray, in
 
 
 def bfgs_update(U: FloatArray, s: FloatArray, q: FloatArray) -> FloatArray:
-    """Return (I - s q'/s'q) U (I - q s'/s'q) + s s'/s'q, lower triangle only, in place of U.
+    """Return (I - s q'/s'q) U (I - q s'/s'q) + s s'/s'q, lower triangle only, instead of U.
 
     U, in F order, is left as it is where the curvature s'q is lost in rounding.
     """
