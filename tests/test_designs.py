@@ -486,6 +486,22 @@ def test_sparse_data_are_not_copied(X):
     assert peak_bytes(use) < size / 4
 
 
+def test_rows_are_read_in_panels():
+    """A map of rows would be read once for every range of columns, or sums would miss rows."""
+    narrow = np.random.default_rng(0).standard_normal((150, 1000)).astype(np.float32)
+    wide = np.tile(narrow, 120)  # rows of 480 kB: more than one panel
+    v = np.random.default_rng(1).standard_normal((150, 2))
+    few, many = (Dense(x, n_threads=2) for x in (narrow, wide))
+    scores = many.correlate(v, 0, wide.shape[1]).reshape(120, 1000, 2)
+    assert (scores == few.correlate(v, 0, 1000)).all()
+    for found, one in zip(
+        many.moments(v[:, 0] ** 2, 0, wide.shape[1]),
+        few.moments(v[:, 0] ** 2, 0, 1000),
+        strict=True,
+    ):
+        assert (found.reshape(120, 1000) == one).all()
+
+
 def test_memory_map_by_row_is_read_in_one_piece(tmp_path):
     """Every block would read every page of the file again."""
     X = mapped(gaussian(8, 50_000), tmp_path)

@@ -17,19 +17,6 @@ struct Terms {
     double product, total, square;
 };
 
-// Scanned, block by block.
-template <class C>
-concept Columns = requires(const C& columns, std::int64_t j, const typename C::Vectors& v,
-                           const double* weight, double* out) {
-    { columns.n_columns } -> std::convertible_to<std::int64_t>;
-    { columns.n_stored() } -> std::convertible_to<std::int64_t>;
-    // The number of columns of a block that one thread takes at a time.
-    { columns.block(j) } -> std::convertible_to<std::int64_t>;
-    // out: row j of (n_columns, m) is column j times each vector, for the columns [j, j).
-    columns.correlate(j, j, v, out);
-    columns.moments(j, j, weight, out, out);
-};
-
 // Visited one by one.
 template <class C>
 concept VisitedColumns = requires(const C& columns, std::int64_t j, double z, const double* v,

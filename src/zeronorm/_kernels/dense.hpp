@@ -112,6 +112,9 @@ ZERONORM_INLINE void moments_tile(const T* const (&x)[C], const double* weight, 
 
 // Dense storage of any strides (counted in elements). The layout decides the order of reading.
 enum class Layout { by_column, by_row, strided };
+// Row-wise storage is read in panels of about so many bytes, and of so many runs of rows at least.
+inline constexpr std::int64_t kPanelBytes = std::int64_t{1} << 26;
+inline constexpr std::int64_t kLeastRuns = 4;
 
 template <class T, Layout layout>
 struct Dense {
@@ -130,35 +133,88 @@ struct Dense {
                 (std::int64_t{1} << 18) / std::max<std::int64_t>(n_rows, 1), 4, 4096);
     }
 
+    // Rows that all threads read before the next ones: a file of rows is read from its beginning
+    // to its end, and no page of it twice, also where it is larger than memory.
+    std::int64_t panel() const
+        requires(layout == Layout::by_row)
+    {
+        const std::int64_t row_bytes = n_columns * static_cast<std::int64_t>(sizeof(T));
+        return std::max(kPanelBytes / std::max<std::int64_t>(row_bytes, 1) / kRun, kLeastRuns) *
+               kRun;
+    }
+
     ZERONORM_INLINE void correlate(std::int64_t first, std::int64_t last, const Vectors& v,
-                                   double* out) const {
-        if constexpr (layout == Layout::by_row)
-            correlate_by_row(first, last, v, out);
-        else
-            correlate_by_column(first, last, v, out);
+                                   double* out) const
+        requires(layout != Layout::by_row)
+    {
+        const std::int64_t m = v.count();
+        std::fill(out + first * m, out + last * m, 0.0);
+        by_tile<sizeof(T) == 1 ? 1 : 4>(
+            first, last, m,
+            [=, &v](const auto& x, std::int64_t i, std::int64_t rows, std::int64_t j)
+                ZERONORM_INLINE_LAMBDA { add_products(x, v, i, rows, out + j * m); });
+        for (std::int64_t j = first; j < last; ++j)
+            for (std::int64_t k = 0; k < m; ++k)
+                out[j * m + k] *= v.scale(k);
+    }
+
+    // Adds the rows begin..end, of all of which the first ones set out to 0 and the last ones
+    // finish it. In between the sums of a block lie vector by vector.
+    ZERONORM_INLINE void correlate(std::int64_t first, std::int64_t last, const Vectors& v,
+                                   double* out, std::int64_t begin, std::int64_t end) const
+        requires(layout == Layout::by_row)
+    {
+        const std::int64_t m = v.count();
+        const std::int64_t width = last - first;
+        double* sums = out + first * m;
+        if (begin == 0) std::fill(sums, sums + width * m, 0.0);
+        std::int64_t i = begin;
+        for (; i + kRun <= end; i += kRun)
+            for (std::int64_t k = 0; k < m; ++k)
+                add_rows<kRun>(data + i * row_stride + first, row_stride, v[k] + i, width,
+                               sums + k * width);
+        for (; i < end; ++i)
+            for (std::int64_t k = 0; k < m; ++k)
+                add_rows<1>(data + i * row_stride + first, row_stride, v[k] + i, width,
+                            sums + k * width);
+        if (end < n_rows) return;
+        const std::vector<double> found(sums, sums + width * m);
+        for (std::int64_t k = 0; k < m; ++k)
+            for (std::int64_t c = 0; c < width; ++c)
+                sums[c * m + k] = found[static_cast<std::size_t>(k * width + c)] * v.scale(k);
     }
 
     ZERONORM_INLINE void moments(std::int64_t first, std::int64_t last, const double* weight,
-                                 double* total, double* square) const {
+                                 double* total, double* square) const
+        requires(layout != Layout::by_row)
+    {
         std::fill(total + first, total + last, 0.0);
         std::fill(square + first, square + last, 0.0);
-        if constexpr (layout == Layout::by_row) {
-            constexpr int few = 4;
-            const T* row = data + first;
-            std::int64_t i = 0;
-            for (; i + few <= n_rows; i += few)
-                add_moments<few>(row + i * row_stride, row_stride, weight + i, last - first,
-                                 total + first, square + first);
-            for (; i < n_rows; ++i)
-                add_moments<1>(row + i * row_stride, row_stride, weight + i, last - first,
-                               total + first, square + first);
-        } else {
-            by_tile<2>(first, last, 1,
-                       [=](const auto& x, std::int64_t i, std::int64_t rows, std::int64_t j)
-                           ZERONORM_INLINE_LAMBDA {
-                               moments_tile(x, weight + i, rows, total + j, square + j);
-                           });
+        by_tile<2>(first, last, 1,
+                   [=](const auto& x, std::int64_t i, std::int64_t rows, std::int64_t j)
+                       ZERONORM_INLINE_LAMBDA {
+                           moments_tile(x, weight + i, rows, total + j, square + j);
+                       });
+    }
+
+    ZERONORM_INLINE void moments(std::int64_t first, std::int64_t last, const double* weight,
+                                 double* total, double* square, std::int64_t begin,
+                                 std::int64_t end) const
+        requires(layout == Layout::by_row)
+    {
+        constexpr int few = 4;
+        if (begin == 0) {
+            std::fill(total + first, total + last, 0.0);
+            std::fill(square + first, square + last, 0.0);
         }
+        const T* row = data + first;
+        std::int64_t i = begin;
+        for (; i + few <= end; i += few)
+            add_moments<few>(row + i * row_stride, row_stride, weight + i, last - first,
+                             total + first, square + first);
+        for (; i < end; ++i)
+            add_moments<1>(row + i * row_stride, row_stride, weight + i, last - first,
+                           total + first, square + first);
     }
 
     // Of single columns, where they are consecutive.
@@ -319,19 +375,6 @@ struct Dense {
         }
     }
 
-    ZERONORM_INLINE void correlate_by_column(std::int64_t first, std::int64_t last,
-                                             const Vectors& v, double* out) const {
-        const std::int64_t m = v.count();
-        std::fill(out + first * m, out + last * m, 0.0);
-        by_tile<sizeof(T) == 1 ? 1 : 4>(
-            first, last, m,
-            [=, &v](const auto& x, std::int64_t i, std::int64_t rows, std::int64_t j)
-                ZERONORM_INLINE_LAMBDA { add_products(x, v, i, rows, out + j * m); });
-        for (std::int64_t j = first; j < last; ++j)
-            for (std::int64_t k = 0; k < m; ++k)
-                out[j * m + k] *= v.scale(k);
-    }
-
     // sum[c] += sum over R rows of v[r] x[r, c]: the partial sum of a column stays in a register.
     template <int R, class P>
     ZERONORM_INLINE static void add_rows(const T* __restrict x, std::int64_t stride, const P* v,
@@ -364,26 +407,6 @@ struct Dense {
             total[c] += sum;
             square[c] += sum_square;
         }
-    }
-
-    ZERONORM_INLINE void correlate_by_row(std::int64_t first, std::int64_t last, const Vectors& v,
-                                          double* out) const {
-        const std::int64_t m = v.count();
-        const std::int64_t width = last - first;
-        std::vector<double> sums(static_cast<std::size_t>(width * m));
-        std::int64_t i = 0;
-        for (; i + kRun <= n_rows; i += kRun)
-            for (std::int64_t k = 0; k < m; ++k)
-                add_rows<kRun>(data + i * row_stride + first, row_stride, v[k] + i, width,
-                               sums.data() + k * width);
-        for (; i < n_rows; ++i)
-            for (std::int64_t k = 0; k < m; ++k)
-                add_rows<1>(data + i * row_stride + first, row_stride, v[k] + i, width,
-                            sums.data() + k * width);
-        for (std::int64_t k = 0; k < m; ++k)
-            for (std::int64_t c = 0; c < width; ++c)
-                out[(first + c) * m + k] =
-                    sums[static_cast<std::size_t>(k * width + c)] * v.scale(k);
     }
 };
 
