@@ -1040,6 +1040,19 @@ def test_progress_is_of_terminals_and_people(run, monkeypatch, option):
     assert not ProgressBar(quiet=False)._wanted  # stderr is no terminal here
 
 
+def test_a_log_has_a_line_now_and_then(monkeypatch, capsys):
+    """Who reads the log of a batch queue could not tell slow work from work that hangs."""
+    monkeypatch.setattr(ProgressBar, "seconds_of_line", 0.02)
+    for quiet in (True, False):
+        with ProgressBar(quiet) as progress:
+            progress.phase("Selecting", total=8)
+            progress.advance(3)
+            time.sleep(0.2)
+        lines = capsys.readouterr().err.splitlines()
+        assert bool(lines) == (not quiet)
+    assert {*lines} == {"Selecting: 3 of 8 passes, 37% (after 0:00)"}
+
+
 def test_certificate_of_any_method(run):
     """--certificate would write nothing where nothing is proven."""
     options = ("--rule", "all", "--no-cv", "--no-save", "--certificate", "c.npz")

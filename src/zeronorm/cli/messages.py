@@ -339,10 +339,15 @@ class Work:
 
 
 class ProgressBar:
-    """A bar on stderr, on a terminal only, and only for work that takes more than a second."""
+    """A bar on stderr, for work that takes more than a second; a line now and then in a log."""
+
+    seconds_of_line = 30.0  # between two lines, where stderr is no terminal
 
     def __init__(self, quiet: bool) -> None:
         self._wanted = not quiet and sys.stderr.isatty()
+        self._in_lines = not quiet and not self._wanted
+        self._phase, self._count = "", ""
+        self._ended = threading.Event()
         self._bar: Any = None
         self._task: Any = None
         self._timer: threading.Timer | None = None
@@ -375,9 +380,18 @@ class ProgressBar:
             self._timer = threading.Timer(1.0, self._bar.start)
             self._timer.daemon = True
             self._timer.start()
+        if self._in_lines:
+            threading.Thread(target=self._say_lines, daemon=True).start()
         return self
 
+    def _say_lines(self) -> None:
+        begin = time.monotonic()
+        while not self._ended.wait(self.seconds_of_line):
+            count = f": {self._count}" if self._count else ""
+            say(f"{self._phase}{count} (after {_clock(time.monotonic() - begin)})")
+
     def __exit__(self, *_: object) -> None:
+        self._ended.set()
         if self._timer is not None:
             self._timer.cancel()
             self._timer.join()
@@ -389,9 +403,10 @@ class ProgressBar:
         total : how many units there are to do, if that is known. unit : one and several of them.
         """
         self._total, self._unit, self._first = total, unit.split(), None
+        self._phase, self._count = show(description, 60), ""
         if self._bar is not None:
             self._bar.remove_task(self._task)  # rich forgets no total
-            self._task = self._bar.add_task(show(description, 60), total=total, count="")
+            self._task = self._bar.add_task(self._phase, total=total, count="")
 
     def advance(self, done: int) -> None:
         """Report how many units are done in this phase: how many that is of all, the time left."""
@@ -420,6 +435,7 @@ class ProgressBar:
         self._show(min(share, 1.0), 1, count, description="Proving")
 
     def _show(self, done: float, total: int | None, count: str, **more: Any) -> None:
+        self._phase, self._count = more.get("description", self._phase), count
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total, count=count, **more)
 
