@@ -45,10 +45,14 @@ def sheets(*tables, merged=(), names=()):
 
 
 def parquet(**columns):
-    """Return a Parquet file of columns, as polars writes it."""
-    buffer = io.BytesIO()
-    pl.DataFrame(columns, strict=False).write_parquet(buffer)
-    return buffer.getvalue()
+    """Return what writes a Parquet file of columns, by polars, whose threads no import starts."""
+
+    def written():
+        buffer = io.BytesIO()
+        pl.DataFrame(columns, strict=False).write_parquet(buffer)
+        return buffer.getvalue()
+
+    return written
 
 
 PLAIN = "a,b,y\n1,2.5,0\n3,-4e2,1\n"
@@ -386,10 +390,10 @@ CASES = [
     ("pqnotarget", "a.parquet", parquet(a=[1, 2], b=[0, 1]), "refused: no column 'y'"),
     ("pqtext", "a.parquet", parquet(a=['p', 'q'], y=[0, 1]),
      "refused: column 'a', row 1: 'p' is text"),
-    ("pqgz", "a.parquet.gz", gzip.compress(parquet(a=[1.5, 2.5], y=['u', 'v'], b=[1, -2], c=[True, False])),
+    ("pqgz", "a.parquet.gz", lambda: gzip.compress(parquet(a=[1.5, 2.5], y=["u", "v"], b=[1, -2], c=[True, False])()),
      'a, b, c | 1.5 1 1 / 2.5 -2 0 | u v'),
     ("pqbare", "a", parquet(a=[1.5, 2.5], y=['u', 'v']), 'a | 1.5 / 2.5 | u v'),
-    ("pqcut", "a.parquet", parquet(a=[1.0, 2.0], y=[0, 1])[:-20],
+    ("pqcut", "a.parquet", lambda: parquet(a=[1.0, 2.0], y=[0, 1])()[:-20],
      'refused: not a readable Parquet file'),
 ]
 # fmt: on
@@ -410,6 +414,7 @@ def test_each_content_is_one_table_or_refused(tmp_path, case):
     """A file would be read as another table, in silence, or be refused without its place."""
     _, name, content, expected, *options = case
     path = tmp_path / name
+    content = content() if callable(content) else content
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     given = {"target": "y", **(options[0] if options else {})}
     if expected.startswith("refused: "):
