@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 from typer.models import ArgumentInfo
 
 from ..io.input import is_demo
+from ..io.samples import SampleFile
+from ..persistence import write_file
+from ..reporting.page.figures import figures_of
+from ..reporting.page.html import code_of_model, render, versions
 from .files import check_folder, refuse_overwriting
 from .options import OutputOptions, ReadingOptions, options_of
 
@@ -59,9 +63,6 @@ def write_page(
     import matplotlib
 
     matplotlib.use("agg")
-    from ..persistence import write_file
-    from ..reporting.page.figures import figures_of
-    from ..reporting.page.html import render
 
     with work.timed("report"):
         trust, proofs = question.answered(known, halves, limit, work.progress.phase)
@@ -79,8 +80,6 @@ def commands_of(
 
     command : select or report. model : its file.
     """
-    from ..reporting.page.html import code_of_model
-
     found = [("This page", command_line(command, options))]
     chosen = question.chosen
     data, flags = shlex.quote(options.data), _options_of_data(options)
@@ -116,8 +115,6 @@ def commands_of(
 
 def _is_beside(options: SelectOptions | ReportOptions, model: ModelFound) -> bool:
     """Return whether a model has a column of the tables of the samples."""
-    from ..io.samples import SampleFile
-
     names = [row.name for row in (*model.features, *model.covariates)]
     sources = {*names, *(name.partition("=")[0] for name in names)}  # of text, batch of batch=C
     return any(
@@ -130,8 +127,6 @@ def _is_beside(options: SelectOptions | ReportOptions, model: ModelFound) -> boo
 def _facts(data: str) -> dict[str, str]:
     """Return the versions of what was at work, and the digest of the data."""
     import hashlib
-
-    from ..reporting.page.html import versions
 
     found = versions()
     path = Path(data)

@@ -10,8 +10,21 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..io.input import is_demo
+from .. import estimators, persistence
+from ..core.files import quote
+from ..io.groups import read_groups
+from ..io.input import Samples, is_demo
+from ..io.source import check_path
 from ..methods import METHODS
+from ..model_selection.cross_validation import fold_models
+from ..persistence import LoadedClassifier
+from ..persistence.models import means_of
+from ..reporting.documents.selection import with_validation
+from ..reporting.documents.trust import Question, has_bounds, report_of
+from ..reporting.page.html import render, versions
+from ..reporting.records import PageWritten
+from ..reporting.text.data import print_page
+from ..reporting.text.selection import print_selection
 from .folds import fold_remedies, usable_folds
 from .messages import Work, show_document, watched
 from .options import FOLDS, PAIRS, ReportOptions, SelectOptions
@@ -20,9 +33,7 @@ from .plan import plan_selection
 from .training import has_whole_groups, options_of_model, other_rows, read_training, with_forced
 
 if TYPE_CHECKING:
-    from ..io.input import Samples
     from ..persistence import LoadedModel
-    from ..reporting.documents.trust import Question
     from ..reporting.records import SelectionFound, Trust
 
 
@@ -45,14 +56,6 @@ def report(options: ReportOptions) -> None:
             f"{options.time_limit:g}."
         )
     with watched(options) as work:
-        with work.timed("imports"):
-            work.progress.phase("Starting")
-            from .. import persistence
-            from ..io.groups import read_groups
-            from ..io.input import Samples
-            from ..io.source import check_path
-            from ..reporting.documents.trust import Question
-            from ..reporting.text.data import print_page
         if options.group_file is not None:
             check_path(options.group_file)  # before DATA is read, which may take its time
         loaded = persistence.load(options.model)
@@ -104,8 +107,6 @@ def _unused(options: ReportOptions, selection: SelectionFound, known: Trust) -> 
 
 def _lacking(options: ReportOptions, selection: SelectionFound, known: Trust) -> list[str]:
     """Return what the model file lacks of a page, and DATA give."""
-    from ..reporting.documents.trust import has_bounds
-
     bounds, sizes = has_bounds(selection), {model.size for model in selection.models}
     searched = {size for size, own in known.models.items() if own.proofs}
     return [
@@ -131,8 +132,6 @@ def _cross_validated(
     folds = usable_folds(cv, samples.table, samples.response, work.notes)
     if folds is None:
         return question, []
-    from ..model_selection.cross_validation import fold_models
-    from ..reporting.documents.selection import with_validation
 
     work.progress.phase("Cross-validating")
     with work.timed("cross-validation"):
@@ -146,8 +145,6 @@ def _cross_validated(
 
 def _kept(options: ReportOptions, loaded: LoadedModel) -> tuple[SelectionFound, Trust]:
     """Return what a model file keeps; refuse one that keeps nothing, or of another model."""
-    from ..reporting.documents.trust import report_of
-
     try:
         kept = report_of(loaded)
     except ValueError as error:
@@ -174,11 +171,6 @@ def _show_kept(options: ReportOptions) -> None:
     if options.output is not None:
         check_page(options.output, "--output", options, [], draws=False)
     with watched(options) as work:
-        with work.timed("imports"):
-            from .. import persistence
-            from ..reporting.page.html import render, versions
-            from ..reporting.text.data import print_page
-            from ..reporting.text.selection import print_selection
         selection, trust = _kept(options, persistence.load(options.model))
         if options.output is not None:
             lacking = [
@@ -212,8 +204,6 @@ def _show_page(
     options: ReportOptions, selection: SelectionFound, computed: list[str], work: Work, show: Any
 ) -> None:
     """Print the file and the size of the page."""
-    from ..reporting.records import PageWritten
-
     assert options.output is not None
     document = PageWritten(
         model=options.model,
@@ -267,9 +257,6 @@ def _check_same_samples(options: ReportOptions, loaded: LoadedModel, samples: Sa
     """Refuse data that are not those of the fit."""
     import numpy as np
 
-    from ..core.files import quote
-    from ..persistence.models import means_of
-
     table, columns = samples.table, loaded.columns
     n_features, names = table.X.shape[1], loaded.feature_names
     known = table.feature_names
@@ -309,8 +296,6 @@ def _other_accuracy(loaded: LoadedModel, question: Question) -> str | None:
     A model without a certificate has no objective to compare. A sample on the boundary may be
     rounded to either side.
     """
-    from ..persistence import LoadedClassifier
-
     known, y = question.chosen.training_accuracy, question.samples.y
     if not (isinstance(loaded, LoadedClassifier) and isinstance(known, float)):
         return None
@@ -322,9 +307,6 @@ def _other_accuracy(loaded: LoadedModel, question: Question) -> str | None:
 
 def estimator_of_file(loaded: LoadedModel, samples: Samples, options: ReportOptions) -> Any:
     """Return the estimator of a model file, not fitted, with the parameters of its fit."""
-    from .. import estimators
-    from ..persistence import LoadedClassifier
-
     kinds = (
         estimators.BudgetClassifier, estimators.BudgetRegressor,
         estimators.BudgetSurvivalAnalysis, estimators.MeasureClassifier,

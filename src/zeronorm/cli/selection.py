@@ -46,6 +46,7 @@ from .files import write_features
 from .folds import folds_of, stability_of, validated
 from .messages import Work
 from .options import PAIRS, SECONDS, DiscoverOptions, SelectOptions
+from .page import commands_of, write_page
 from .plan import OF_CRITERIA, OF_FOLDS, SelectionPlan, for_every_size, loss_of
 from .target import columns_of
 
@@ -147,8 +148,6 @@ def run(
         with work.timed("write"):
             write_features(options.features_out, document, samples)
     if options.report is not None:
-        from .page import commands_of, write_page
-
         question = Question(estimator, samples, document)
         model = question.chosen.file
         commands = commands_of("select", options, question, None if model is None else Path(model))

@@ -27,6 +27,7 @@ from ..core.types import (
 )
 from ..core.validation import check_names
 from .arrays import BLOCK_BYTES, Dense, as_features, as_vectors, read_sparse
+from .opening import as_design
 from .operations import moments
 from .views import Rows
 
@@ -821,8 +822,6 @@ def _read(X: Any, n_threads: int | None) -> tuple[Design, list[str] | None]:
 
     A design of scaled columns is refused: its scans do not err as those of products are said to.
     """
-    from .opening import as_design
-
     base = storage = as_design(X, n_threads)
     while isinstance(storage, Wrapper):
         if not isinstance(storage, Rows):

@@ -11,6 +11,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit, gammaln, xlogy
 
 from ..core.types import Columns, FloatArray, IndexArray
+from ..core.validation import check_option
 from .base import (
     INSIDE,
     LossOfRows,
@@ -87,8 +88,6 @@ class Cox(_PartialLikelihood):
 
     def __post_init__(self) -> None:
         """Refuse ties of another kind."""
-        from ..core.validation import check_option
-
         check_option("ties", self.ties, ["breslow", "efron"])
 
     def fitted(self, y: FloatArray, weight: FloatArray) -> Cox | CoxOfEntries:

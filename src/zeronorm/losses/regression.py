@@ -11,6 +11,7 @@ from scipy.special import digamma, gammaln, xlog1py, xlogy
 
 from ..core.errors import ParameterError
 from ..core.types import FloatArray
+from ..core.validation import check_positive
 from .base import LossOfRows, NumericLoss, share_of
 
 AT_END = 1e-12  # of the range between the ends: so near to one a residual counts as there
@@ -217,8 +218,6 @@ class Quantile(_Clipped):
 
 def _check(name: str, value: float | None, most: float = np.inf) -> None:
     """Raise ValueError where a parameter of a loss is not positive, or not below `most`."""
-    from ..core.validation import check_positive
-
     if value is not None and not check_positive(name, value) < most:
         raise ParameterError(name, f"must be below {most:g}", f"{value!r}")
 

@@ -23,14 +23,25 @@ from ..estimators import (
     MeasureClassifier,
 )
 from ..estimators.held_out import CrossValidation
+from ..io.input import Response, Samples
 from ..io.opening import as_design
 from ..io.table import Dataset
 from ..model_selection.cross_validation import fold_models
 from ..model_selection.search import BudgetCV
 from ..persistence import write_file
+from ..plotting.drawing import pyplot
+from .documents.selection import (
+    describe_model,
+    describe_parameters,
+    describe_selection,
+    with_validation,
+)
+from .documents.trust import Question, known_trust
+from .page.figures import figures_of
+from .page.html import code_of_report, render, versions
+from .warnings import alike_labels, targets_in_disguise
 
 if TYPE_CHECKING:
-    from ..io.input import Samples
     from .records import SelectionFound
 
 _KINDS = BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis, MeasureClassifier
@@ -100,11 +111,6 @@ def report(
     >>> page.stat().st_size < 500_000
     True
     """
-    from .documents.selection import with_validation
-    from .documents.trust import Question, known_trust
-    from .page.figures import figures_of
-    from .page.html import code_of_report, render, versions
-
     file = _checked_path(path)
     if not (validate.is_integer(n_pairs) and n_pairs == 0):
         n_pairs = validate.check_iterations("n_pairs", n_pairs)
@@ -149,7 +155,6 @@ def _checked_path(path: PathLike) -> Path:
     if found.is_dir() or not found.parent.is_dir():
         what = "is a directory" if found.is_dir() else "has no such directory; create it"
         raise ParameterError("path", f"must be a file in a directory that is there; {found} {what}")
-    from ..plotting.drawing import pyplot
 
     pyplot()
     return found
@@ -216,8 +221,6 @@ def _samples(
     variants: Any,
 ) -> Samples:
     """Return the data as the command has them."""
-    from ..io.input import Response, Samples
-
     order, columns = None, {}
     if isinstance(model, BudgetSurvivalAnalysis):
         task, target = "survival", _structured(check_survival(y, as_design(X).shape[0]))
@@ -289,9 +292,6 @@ def _described(
     model: Any, samples: Samples, validation: CrossValidation | None, source: str
 ) -> SelectionFound:
     """Return the record of a fitted selection, as the command has it."""
-    from .documents.selection import describe_model, describe_parameters, describe_selection
-    from .warnings import alike_labels, targets_in_disguise
-
     table, response = samples.table, samples.response
     design = as_design(table.X)
     sizes = list(model._paths[0])
