@@ -925,3 +925,50 @@ def test_a_sheet_of_a_workbook_is_a_table_of_samples(run, fails, tables, tmp_pat
     assert models[0].support_.tolist() == models[1].support_.tolist()
     said = fails("select", "genes.csv", "--samples", "pheno.xlsx:Sample", *given)
     assert "pheno.xlsx: no sheet 'Sample'. Did you mean 'Samples'?" in said
+
+
+def test_only_keeps_the_names_of_the_samples(tables, tmp_path, monkeypatch):
+    """The column that names the samples would be lost, and with it the table of the samples."""
+    monkeypatch.chdir(tmp_path)
+    for only, names in ((["g1", "g2"], ["g1", "g2"]), ("g1?", ["g10", "g11"])):
+        found = read_table("rows.csv", "kind", samples="pheno.tsv", only=only)
+        assert found.feature_names == names
+        assert found.sample_names == [f"S{i:02d}" for i in range(N)]
+    found = read_table("rows.csv", "kind", samples="pheno.tsv", only="g2", covariates="age")
+    assert found.feature_names == ["g2", "age"]
+    found = read_table("rows.csv", "kind", samples="pheno.tsv", only="g2", where="g1 > 0")
+    assert 0 < len(found.sample_names) < N
+    assert found.notes[0].startswith(f"kept {len(found.sample_names)} of {N} rows (g1 > 0)")
+
+
+@pytest.mark.parametrize("what", ["covariates", "force"])
+def test_python_refuses_names_of_no_feature(tables, tmp_path, monkeypatch, what):
+    """A model without the covariate that was asked for would look as if it had it."""
+    monkeypatch.chdir(tmp_path)
+    for given, words in (
+        ({what: "g33"}, f"^{what}: no feature 'g33'. Did you mean"),
+        ({what: ["g1", "g3"], "only": "g1"}, "'g3'.*Features are those of only alone"),
+        ({what: "g1,g3"}, "no feature 'g1,g3'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            read_table("joined.csv", "kind", **given)
+        with pytest.raises(ValueError, match=words):
+            read_table("rows.csv", "kind", samples="pheno.tsv", **given)
+    with pytest.raises(ValueError, match="no feature 'gene'"):
+        read_table("demo", **{what: "gene"})
+    np.save("x.npy", np.eye(3))
+    assert read_table("x.npy", **{what: "2"}).X.shape == (3, 3)
+    with pytest.raises(ValueError, match=f"{what} must be between 0 and 2"):
+        read_table("x.npy", **{what: "3"})
+
+
+def test_like_says_alone_what_is_a_feature(tables, tmp_path, monkeypatch):
+    """Columns would be left out, or filled, for a model that does not hear of it."""
+    monkeypatch.chdir(tmp_path)
+    like = read_table("joined.csv", "kind", only=["g1", "g2"])
+    assert read_table("joined.csv", like=like).feature_names == ["g1", "g2"]
+    for given in ("drop", "only", "covariates", "force"):
+        with pytest.raises(ValueError, match=f"like says what is a feature; leave out {given}"):
+            read_table("joined.csv", like=like, **{given: "g1"})
+    with pytest.raises(ValueError, match="leave out missing"):
+        read_table("joined.csv", like=like, missing="mean")

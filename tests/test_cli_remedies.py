@@ -65,7 +65,7 @@ DROP = "leave the column out with --drop NAME"
 CELLS = {
     "gap": ("", "a value is missing (1 of 40)", "Fill it: no cell was empty in the training", None),
     "word": ("fifty", "'fifty' is no number, ", "Write such a value as the training data", "Mend"),
-    "formula": ("=A1+1", "'=A1+1' is a formula, of which", "Save the values in place of", "Save"),
+    "formula": ("=A1+1", "'=A1+1' is a formula, of which", "Save values, not formulas", "Save"),
     "comma": ("1,5", "'1,5' ", "Write decimals with a point", "Write decimals with a point"),
     "infinite": ("inf", "a value is not finite (inf)", "Mend such a value.", "Mend such a value"),
 }

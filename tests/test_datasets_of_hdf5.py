@@ -29,7 +29,7 @@ def test_a_dataset_is_named_on_the_command_line(run, fails, path):
     """A user would have to write the matrix to another file."""
     options = ("--target", "y", "-k", 1, "--no-cv", "--quiet", "--json", "-o", "m.npz")
     message = fails("select", path, *options)
-    for part in ("--dataset", "study/expression", "study/other"):
+    for part in ("--layer", "study/expression", "study/other"):
         assert part in message
     named = ("--dataset", "study/expression")
     document = json.loads(run("select", path, *named, *options).stdout)
@@ -57,7 +57,7 @@ def test_a_dataset_is_named_on_the_command_line(run, fails, path):
 
 def test_what_is_taken_where_none_is_named(path, tmp_path):
     """X would have to be named where it is plain which one it is."""
-    with pytest.raises(FileError, match="several datasets of two dimensions; name one with --data"):
+    with pytest.raises(FileError, match="several datasets of two dimensions; name one with layer: "):
         write_store(path, tmp_path / "x.zarr")
     with h5py.File(path, "a") as file:
         file["X"] = np.ones((40, 4))

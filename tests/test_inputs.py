@@ -771,7 +771,7 @@ WRONG = [
     ("a.csv", {"samples": "a.csv"}, "samples a.csv is DATA"),
     (
         "a.csv",
-        {"samples": "p.csv", "only": "x", "target": "age"},
+        {"samples": "p.csv", "drop": "id", "target": "age"},
         "column names them with id.",
     ),
     ("a.csv", {"samples": "p.csv", "target": "age", "force": "age"}, "leave it out of force or"),

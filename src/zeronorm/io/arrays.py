@@ -235,7 +235,7 @@ def as_labels(
     return as_whole(values)
 
 
-ROW_BYTES = 32  # A sample takes so many beside its entries: their begin, label, weight, margin.
+ROW_BYTES = 32  # of a sample beside its entries: their begin, label, weight, margin.
 
 
 def read_npy_table(

@@ -13,6 +13,7 @@ import math
 import operator
 import re
 from array import array
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -56,7 +57,6 @@ Text: TypeAlias = NDArray[np.uint8]
 
 PART = 1 << 22  # bytes: enough for threads to pay, few enough to stay in the caches
 _PIECE = 1 << 16  # bytes that are worth a thread
-_MARK = b"\xef\xbb\xbf"  # of the order of bytes
 
 
 def parts_of(source: Source, stream: Stream, size: int = PART) -> Iterator[Text]:
@@ -69,7 +69,7 @@ def parts_of(source: Source, stream: Stream, size: int = PART) -> Iterator[Text]
     text, following = np.empty(max(size, 2), np.uint8), np.empty(max(size, 2), np.uint8)
     with ThreadPoolExecutor(1) as reader:
         text, n_bytes, is_last = _fill(stream, text, text[:0])
-        start = len(_MARK) if text[: len(_MARK)].tobytes() == _MARK else 0
+        start = len(BOM_UTF8) if text[: len(BOM_UTF8)].tobytes() == BOM_UTF8 else 0
         while n_bytes > start:
             end = _last_line_end(text, 0, n_bytes)
             if not is_last:

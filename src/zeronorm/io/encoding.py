@@ -77,7 +77,7 @@ FILL = (
     "say --missing mean, which fills what is missing with the mean of its column (most_frequent: "
     "with its most frequent value; indicator: and says in a column where)"
 )
-VALUES = "save the values in place of formulas"
+VALUES = "save values, not formulas"
 TRAINED = "write such a value as the training data have it"
 OF_FORMULA = "a formula, of which the file does not say the value"
 UNKNOWN = (
@@ -330,7 +330,7 @@ def said(name: str, cell: str, problem: ColumnProblem) -> str:
     return f"{name}: {problem.what if problem.only else f'{quote(cell)} {problem.what}'}"
 
 
-# What is said of columns that became features: kinds, cells that were filled, unknown values.
+# Notes on columns that became features: kinds, cells that were filled, unknown values.
 
 _LISTED = 10  # columns of a list
 

@@ -14,6 +14,7 @@ import math
 import re
 import zipfile
 from array import array
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -341,7 +342,6 @@ def _kept(
 # "7" and the last of two equal keys, and say no line where one is not JSON.
 
 _GAPS = " A key that a line lacks is a missing value; where it means 0, write 0."
-_MARK = b"\xef\xbb\xbf"  # of the order of bytes
 
 
 def read_json_lines(
@@ -403,7 +403,7 @@ def _objects(source: Source, stream: Stream) -> Iterator[tuple[int, dict[str, An
     """Yield the number of each line that is not blank, and its object."""
     decoder = json.JSONDecoder(object_pairs_hook=_distinct)
     for number, line in enumerate(stream, 1):
-        text = line.removeprefix(_MARK) if number == 1 else line
+        text = line.removeprefix(BOM_UTF8) if number == 1 else line
         if not text.strip():
             continue
         try:

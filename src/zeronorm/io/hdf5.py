@@ -537,14 +537,15 @@ class Datasets(_Kept):
         if layer is None:
             if "X" not in self.layers and len(self.layers) > 1:
                 raise FileError(
-                    f"{path}: has several datasets of two dimensions; name one with --dataset (in "
-                    f"Python layer=...): {listed}."
+                    f"{path}: has several datasets of two dimensions; name one with "
+                    f"{option('--layer')}: {listed}."
                 )
             layer = "X" if "X" in self.layers else self.layers[0]
         elif layer not in self.layers:
             raise FileError(
-                f"{path}: no dataset {quote(layer)} of numbers in two dimensions in it; name with "
-                f"--dataset one of {listed}.{did_you_mean(layer, self.layers, listing=False)}"
+                f"{path}: no dataset {quote(layer)} of numbers in two dimensions in it; name one "
+                f"with {option('--layer')}: {listed}."
+                f"{did_you_mean(layer, self.layers, listing=False)}"
             )
         self._matrix = self._arrays[layer]
         self.n_samples = int(self._matrix.shape[0])

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.files import PathLike
-from ..core.messages import option, remedy, show, some, ways_out
+from ..core.messages import option, remedy, show, some, span, ways_out
 from .joins import across_hint, check_across, read_across, read_genotypes, read_joined
 from .samples import SampleFile
 
@@ -236,8 +236,16 @@ def read_table(
     check_missing(missing)
     check_dates(dates, option("--dates"))
     check_decimal(decimal)
+    if like is not None and like.names is not None:
+        for asked, value in {
+            "--drop": drop, "--only": only, "--missing": missing, "--covariates": covariates,
+            "--force": force,
+        }.items():  # fmt: skip
+            if value:
+                raise ValueError(f"{data}: like says what is a feature; leave out {option(asked)}.")
     na = ",".join(absent(na, like)) or None
     roles = columns or {}
+    named = {"--covariates": covariates, "--force": force} if like is None else {}
     given: dict[str, Any] = {
         "--id": id, "--drop": drop, "--only": only, "--layer": layer, "--missing": missing,
         "--encoding": encoding, "--transpose": transpose, "--na": na, "--dates": dates,
@@ -254,11 +262,14 @@ def read_table(
         table = read_genotypes(
             data, target, files, roles, covariates, force, like, where, threads, intercept
         )
+        refuse_no_features(table, data, named)
         return _with_roles(table, like, na)
     given |= {"--where": where, "--samples": tables}
     if is_demo(data):
-        named = {f"--{role.replace('_', '-')}": name for role, name in roles.items()}
-        return _demo({**given, "--target": target, **named})
+        others = {f"--{role.replace('_', '-')}": name for role, name in roles.items()}
+        table = _demo({**given, "--target": target, **others})
+        refuse_no_features(table, data, named)
+        return table
     from ..core.files import FileError, TargetError
     from .read import WITH_COLUMNS, read_request
 
@@ -267,6 +278,7 @@ def read_table(
         with lasting(data) as (file, _):
             across = read_across(file, target, id, like, missing, layer, encoding, decimal, na)
             refuse_unasked(across, data, {"target": target}, by_position)
+            refuse_no_features(across, data, named)
             return _with_roles(as_named(across, file, data), like, na)
     others = {role: name for role, name in roles.items() if role != "event_value"}
     if tables:
@@ -279,19 +291,23 @@ def read_table(
         own_where, of_samples = (None, None) if where is None else Where(where).parted(joined)
 
         def read_own(target: str | None, columns: Mapping[str, str], of_id: str | None) -> Dataset:
-            rows = None if own_where is None else Where(own_where.text, own_where.condition)
             own = id or of_id
             request = TableRequest(
-                target, kinds, own, False, columns, tuple(drop), layer, rows, missing,
+                target, kinds, own, False, columns, tuple(drop), layer, own_where, missing,
                 is_part=True, encoding=encoding, decimal=decimal, na=na, dates=dates, only=only,
             )  # fmt: skip
-            return _own_part(file, name, request, joined, like is None)
+            found = _own_part(file, name, request, joined, like is None)
+            if only and own is None and found.sample_names is None:
+                # Their names may stand in a column that is no feature.
+                return _own_part(file, name, replace(request, only=()), joined, like is None)
+            return found
 
         with lasting(data) as (file, name):
             table = read_joined(
                 file, target, files, roles, covariates, force, like, missing, of_samples, read_own,
                 intercept,
             )  # fmt: skip
+            refuse_no_features(table, data, named, only)
             return _with_roles(as_named(table, file, data), like, na)
     rows = None if where is None else Where(where)
     request = TableRequest(
@@ -308,11 +324,49 @@ def read_table(
                 f"{error}{hint or across_hint(file, target, encoding, decimal)}"
             ) from None
     refuse_unasked(table, data, {"target": target, **others}, by_position)
+    refuse_no_features(table, data, named, only)
     if rows is not None:
         lost = rows.lost if like is None and table.form in WITH_COLUMNS else ()
         notes = (*table.notes, rows.note, *lost)
         table = replace(table, notes=notes, n_before=rows.n_rows)
     return _with_roles(table, like, na)
+
+
+def refuse_no_features(
+    table: Dataset, data: str, named: Mapping[str, Sequence[str]], only: Sequence[str] = ()
+) -> None:
+    """Refuse names of features that a table has not. named : by the option that has them.
+
+    only : the columns that may be features, where a caller says which.
+    """
+    from ..core.files import did_you_mean, quote
+    from .table import shared_name
+
+    names = table.feature_names
+    if not any(named.values()):
+        return
+    known = {*(names or ()), *(shared_name(name)[0] for name in names or ())}
+    known |= {coding.column for coding in table.codings.values()}
+    known |= {*table.variants["name"].tolist()} if table.variants is not None else set()
+    last = table.X.shape[1] - 1 + table.first_index
+    for asked, given in named.items():
+        if not ways_out(asked) or ",".join(given) in known:  # a command may call them otherwise
+            continue
+        for name in given:
+            if name in known:
+                continue
+            if names is None and name.isdigit() and table.first_index <= int(name) <= last:
+                continue
+            if names is None:
+                raise ValueError(
+                    f"{option(asked)} must be {span(table.first_index, last)} (the features have "
+                    f"no names); got {quote(name)}."
+                )
+            if option(asked) == asked and known.issuperset(map(str.strip, name.split(","))):
+                continue  # the command says how several are named
+            hint = file_hint(asked, name) or did_you_mean(name, names, given=given)
+            left = f" Features are those of {option('--only')} alone." if only else ""
+            raise ValueError(f"{option(asked)}: no feature {quote(name)}.{hint}{left}")
 
 
 def _texts_of(given: PathLike | Sequence[PathLike]) -> list[str]:
@@ -352,14 +406,16 @@ def _own_part(
     """
     from ..core.files import WhereError, did_you_mean
     from .read import read_request
+    from .table import Where
 
-    where = request.where
-    if where is None:
+    if request.where is None:
         return read_request(data, request, name)
+    where = Where(request.where.text, request.where.condition)  # which counts from 0
+    request = replace(request, where=where)
     try:
         table = read_request(data, request, name)
     except WhereError as error:
-        if error.lacks is not None:  # with what the tables have it is told beside them
+        if error.lacks is not None:  # the tables may have it: another message says so
             raise
         near = [did_you_mean(one.name, joined, listing=False) for one in where.comparisons]
         raise WhereError(f"{error}{max(near, key=len)}") from None
@@ -481,9 +537,9 @@ def _named(text: object, path: str) -> str:
 
 
 def refuse_unasked(table: Dataset, data: str, files: Mapping[str, str | None], asked: bool) -> None:
-    """Refuse files of labels beside samples with names, unless their order is said to be the same.
+    """Refuse files of labels beside samples with names, unless their order is known.
 
-    files : the option of each role, the file where it has one. asked : whether it is said.
+    files : the option of each role, the file where it has one. asked : whether the caller says so.
     """
     if asked or table.sample_names is None:
         return
@@ -500,7 +556,7 @@ def refuse_unasked(table: Dataset, data: str, files: Mapping[str, str | None], a
 
 
 def file_hint(named: str, given: str | None) -> str:
-    """Return a remedy for a file, or FILE:COLUMN, in place of the name of a column, or ""."""
+    """Return a remedy for a file, or FILE:COLUMN, that stands for the name of a column, or ""."""
     path, mark, column = (given or "").rpartition(":")
     if not mark:
         path, column = column, "COLUMN"

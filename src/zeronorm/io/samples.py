@@ -244,7 +244,7 @@ def column_of(feature: str, names: Collection[str]) -> str:
     return ends[0] if ends else feature
 
 
-# What is said where tables do not fit the data, or lack what is asked for.
+# Errors where tables do not fit the data, or lack what is asked for.
 
 
 def names_apart(table: SampleTable, people: Any) -> str:

@@ -414,7 +414,7 @@ def format_of(source: Source, stream: Stream) -> str:
 
 def has_objects(source: Source, head: bytes) -> bool:
     """Return whether text is JSON lines, by its name or its first bytes."""
-    if source.suffix in _JSON_LINES or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+    if source.suffix in _JSON_LINES or head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{":
         return True
     if source.suffix == ".json":
         raise FileError(
@@ -425,7 +425,7 @@ def has_objects(source: Source, head: bytes) -> bool:
 
 
 def _looks_like_svmlight(head: bytes) -> bool:
-    lines = head.removeprefix(b"\xef\xbb\xbf").splitlines()[:20]
+    lines = head.removeprefix(codecs.BOM_UTF8).splitlines()[:20]
     return any(re.match(rb"\s*[^\s,;]+(\s+qid:\d+)?(\s+\d+:[^\s:]+)+", line) for line in lines)
 
 

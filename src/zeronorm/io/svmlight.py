@@ -180,7 +180,7 @@ def _with_room(array: NDArray[T], size: int, rest: float) -> NDArray[T]:
 
 
 def _matrix(rows: SvmlightRows, first: int, width: int) -> sp.csr_array[Any]:
-    """Return the matrix of so many columns from the index `first`; takes the arrays of the rows."""
+    """Return the matrix of `width` columns from the index `first`; takes the arrays of the rows."""
     index_type = np.int32 if max(width, rows.values.size) < 2**31 else np.int64
     indptr = np.zeros(rows.labels.size + 1, index_type)
     np.cumsum(rows.lengths, out=indptr[1:])

@@ -88,7 +88,7 @@ def shared_name(name: str) -> tuple[str, int]:
 
 
 def other_number(missing: Sequence[str], names: Sequence[str]) -> str | None:
-    """Return what is said where columns share the name of a missing feature, but not as many.
+    """Return the message where columns share the name of a missing feature, but not as many.
 
     names : different ones, of what is there.
     """
@@ -165,7 +165,7 @@ _NAME = re.compile(r"""\s*(?:`([^`]+)`|([^\s`'"<>=!(),][^\s`'"<>=!]*))""")
 _SIGN = re.compile(r"\s*(==|!=|<=|>=|<|>|in\b|not\s+in\b)", re.IGNORECASE)
 _VALUE = re.compile(r"""\s*(?:'([^']*)'|"([^"]*)"|([^\s'"<>=!(),]+))""")
 _MARK = re.compile(r"\s*([(),]|and\b|or\b)", re.IGNORECASE)
-_MAX_SEEN = 1000  # Of a column so many values are kept, of which an error may name the nearest.
+_MAX_SEEN = 1000  # values of a column that are kept, of which an error may name the nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ class Where:
 
     @property
     def lost(self) -> list[str]:
-        """What is said of columns that are compared with text: they are no features."""
+        """Notes on columns that are compared with text: they are no features."""
         return [
             f"the column {quote(name)} is compared with text, and is no feature"
             for name in dict.fromkeys(self.of_text)

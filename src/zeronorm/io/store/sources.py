@@ -67,7 +67,7 @@ class Matrix(Protocol):
         """Return some columns: an array, or a csc_array with sorted indices."""
 
     def end(self, first: int, n_bytes: int) -> int:
-        """Return the column before which so many bytes of memory are full; one fits always."""
+        """Return the column before which `n_bytes` bytes of memory are full; one fits always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ class OfDesign:
         return self._design.gather(slice(first, last))
 
     def end(self, first: int, n_bytes: int) -> int:
-        """Return where so many bytes are full."""
+        """Return where `n_bytes` bytes are full."""
         n_samples, n_features = self.shape
         if self._indptr is None:  # of a sparse file no more is known
             return min(n_features, first + max(1, n_bytes // (8 * n_samples)))
@@ -315,7 +315,7 @@ class StoredByRow:
         return out
 
     def end(self, first: int, n_bytes: int) -> int:
-        """Return where so many bytes are full, those of a block that is written among them."""
+        """Return where `n_bytes` bytes are full, those of a block that is written among them."""
         size: int = 2 * self.dtype.itemsize * max(1, self.shape[0])
         return min(self.shape[1], first + max(1, n_bytes // size))
 
@@ -355,7 +355,7 @@ class OfParquet:
         return out
 
     def end(self, first: int, n_bytes: int) -> int:
-        """Return where so many bytes are full."""
+        """Return where `n_bytes` bytes are full."""
         size: int = 2 * self.dtype.itemsize * max(1, self.shape[0])
         return min(self.shape[1], first + max(1, n_bytes // size))
 
@@ -370,7 +370,7 @@ PIECE = 1 << 20  # entries that are looked at together
 
 
 class OfEntries(ABC):
-    """Entries by row, of which the columns are known to have so many each."""
+    """Entries by row, of which the number in each column is known."""
 
     is_sparse = True
     dtype: np.dtype[Any] = np.dtype(np.float64)
@@ -397,7 +397,7 @@ class OfEntries(ABC):
         return sp.csc_array((values, rows, pointers), shape=(self.shape[0], last - first))
 
     def end(self, first: int, n_bytes: int) -> int:
-        """Return where so many bytes are full, those of what is written among them."""
+        """Return where `n_bytes` bytes are full, those of what is written among them."""
         return end_of(self.indptr, first, n_bytes // 2)
 
 
@@ -473,7 +473,7 @@ class OfCompressedColumns:
         return sp.csc_array((values, rows, pointers - pointers[0]), shape=shape)
 
     def end(self, first: int, n_bytes: int) -> int:
-        """Return where so many bytes are full, those of what is written among them."""
+        """Return where `n_bytes` bytes are full, those of what is written among them."""
         return end_of(self.indptr, first, n_bytes // 2)
 
 
@@ -485,7 +485,7 @@ def kind_of(stored: Any) -> np.dtype[Any]:
 
 
 def end_of(indptr: NDArray[Any], first: int, n_bytes: int) -> int:
-    """Return the column before which so many bytes of entries are full; one fits always."""
+    """Return the column before which `n_bytes` bytes of entries are full; one fits always."""
     full = int(indptr[first]) + n_bytes // ENTRY_BYTES
     last = int(np.searchsorted(indptr, full, side="right")) - 1
     return min(max(last, first + 1), indptr.size - 1)
@@ -571,7 +571,7 @@ class Dosages:
             )
 
     def end(self, first: int, n_bytes: int) -> int:
-        """Return where so many bytes are full."""
+        """Return where `n_bytes` bytes are full."""
         return min(self.shape[1], first + max(1, n_bytes // (8 * self.n_samples)))
 
     def _read(self, first: int, out: NDArray[np.float32]) -> None:

@@ -679,7 +679,7 @@ def _write_gaps(partial: Path, gaps: tuple[IndexArray, IndexArray]) -> None:
 def _write_frame(
     path: Path, names: Iterable[str], count: int, columns: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a data frame of so many rows as AnnData does."""
+    """Write a data frame of `count` rows as AnnData does."""
     text = {"encoding-type": "string-array", "encoding-version": "0.2.0"}
     write_texts(path / INDEX, names, count, text)
     for name, values in columns.items():
