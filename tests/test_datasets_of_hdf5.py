@@ -57,7 +57,9 @@ def test_a_dataset_is_named_on_the_command_line(run, fails, path):
 
 def test_what_is_taken_where_none_is_named(path, tmp_path):
     """X would have to be named where it is plain which one it is."""
-    with pytest.raises(FileError, match="several datasets of two dimensions; name one with layer: "):
+    with pytest.raises(
+        FileError, match="several datasets of two dimensions; name one with layer: "
+    ):
         write_store(path, tmp_path / "x.zarr")
     with h5py.File(path, "a") as file:
         file["X"] = np.ones((40, 4))

@@ -238,6 +238,9 @@ class ReadingOptions(OutputOptions):
         "The matrix of HDF5; the layer, raw, or the genome of cells; the sheet of .xlsx.",
         "--layer", "--dataset", metavar="NAME", panel=READING,
     )] = None  # fmt: skip
+    feature_names: Annotated[str | None, column(
+        "The name of each feature in a line: the vocabulary of svmlight, .npy.", "FILE"
+    )] = None  # fmt: skip
     time: Annotated[str | None, column(
         "Survival: time to the event, or to the end of observation."
     )] = None  # fmt: skip
@@ -529,7 +532,7 @@ class DiscoverOptions(ReadingOptions):
 class RowsOptions(ReadingOptions):
     """A model, and the rows that it is for."""
 
-    without = frozenset({"drop", "only", "keep", "missing", "order"})
+    without = frozenset({"drop", "only", "keep", "missing", "order", "feature_names"})
 
     model: Model
     data: Data
@@ -603,7 +606,7 @@ class ConvertOptions(ReadingOptions):
     Example: zeronorm convert visits.csv visits.zarr --target relapse
     """
 
-    without = _SURVIVAL | _OTHERS | {"by_position", "where", "only"}
+    without = _SURVIVAL | _OTHERS | {"by_position", "where", "only", "feature_names"}
 
     data: Annotated[str, argument(
         "svmlight, .npy, .npz, CSV, TSV, JSON lines, .xlsx or Parquet; -: standard input; single "

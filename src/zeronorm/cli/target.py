@@ -72,7 +72,8 @@ def read_response(
             where=options.where,
             missing=getattr(options, "missing", None), na=options.na, dates=options.dates,
             decimal=options.decimal, encoding=options.encoding, layer=options.layer,
-            covariates=_covariates_of(options), force=force, by_position=options.by_position,
+            feature_names=options.feature_names, covariates=_covariates_of(options), force=force,
+            by_position=options.by_position,
             transpose=options.transpose, intercept=getattr(options, "intercept", True),
             threads=getattr(options, "threads", None),
         )  # fmt: skip

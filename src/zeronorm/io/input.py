@@ -98,6 +98,7 @@ def read_table(
     decimal: str | None = None,
     encoding: str | None = None,
     layer: str | None = None,
+    feature_names: PathLike | None = None,
     covariates: str | Sequence[str] = (),
     force: str | Sequence[str] = (),
     by_position: bool = False,
@@ -164,6 +165,10 @@ def read_table(
     layer : str or None
         Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
         as "study/expression"; of a workbook the sheet. None: X, or the only one, or the first.
+    feature_names : path-like or None
+        A file with the name of each feature in a line, in their order: the vocabulary of svmlight
+        files, or the names of an array that has none. Words of it that occur in no sample are
+        features too.
     where : str or None
         Of tables, HDF5 (by columns of obs) and stores: the rows that are kept, as "batch == 'B1'
         and age >= 18", with ==, !=, <, <=, >, >=, in ('a', 'b') and not in, joined by `and`, `or`
@@ -231,6 +236,7 @@ def read_table(
     data, tables = str(path), _texts_of(samples)
     drop, only, covariates, force = map(_texts_of, (drop, only, covariates, force))
     target = None if target is None else str(target)
+    vocabulary = None if feature_names is None else str(feature_names)
     if isinstance(like, Dataset):
         like = like.layout
     check_missing(missing)
@@ -249,7 +255,7 @@ def read_table(
     given: dict[str, Any] = {
         "--id": id, "--drop": drop, "--only": only, "--layer": layer, "--missing": missing,
         "--encoding": encoding, "--transpose": transpose, "--na": na, "--dates": dates,
-        "--decimal": decimal,
+        "--decimal": decimal, "--feature-names": vocabulary,
     }  # fmt: skip
     if is_genotypes(data):
         for asked, value in given.items():
@@ -274,7 +280,10 @@ def read_table(
     from .read import WITH_COLUMNS, read_request
 
     if transpose:
-        check_across(tables, {"--where": where, "--drop": drop, "--only": only, "--time": roles})
+        check_across(tables, {
+            "--where": where, "--drop": drop, "--only": only, "--time": roles,
+            "--feature-names": vocabulary,
+        })  # fmt: skip
         with lasting(data) as (file, _):
             across = read_across(file, target, id, like, missing, layer, encoding, decimal, na)
             refuse_unasked(across, data, {"target": target}, by_position)
@@ -295,6 +304,7 @@ def read_table(
             request = TableRequest(
                 target, kinds, own, False, columns, tuple(drop), layer, own_where, missing,
                 is_part=True, encoding=encoding, decimal=decimal, na=na, dates=dates, only=only,
+                feature_names=vocabulary,
             )  # fmt: skip
             found = _own_part(file, name, request, joined, like is None)
             if only and own is None and found.sample_names is None:
@@ -313,7 +323,7 @@ def read_table(
     request = TableRequest(
         target, like, id, need_labels, others, tuple(drop), layer, rows, missing,
         tuple(covariates) if intercept else (), encoding, decimal, na=na, dates=dates,
-        only=only,
+        only=only, feature_names=vocabulary,
     )  # fmt: skip
     with lasting(data) as (file, name):
         try:
@@ -438,6 +448,7 @@ _NOT_DEMO = {
     "--id": "no names of samples",
     "--samples": "no names of samples",
     "--encoding": "no text",
+    "--feature-names": "names of its features",
     "--decimal": "no text",
     "--transpose": "its samples in rows",
     "--missing": "no empty cells",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core.errors import ParameterError
@@ -25,7 +26,15 @@ from ..core.messages import option, remedy
 from .encoding import DROP, WAYS, Cells, ColumnProblem, coded, coded_whole, notes_of
 from .frames import cells_of, table_from
 from .meaning import notes_of_array, notes_of_roles
-from .source import Source, check_path, checked_encoding, format_of, refuse_format, standard_input
+from .source import (
+    Source,
+    check_path,
+    checked_encoding,
+    format_of,
+    not_utf8,
+    refuse_format,
+    standard_input,
+)
 from .table import (
     Dataset,
     Layout,
@@ -34,6 +43,7 @@ from .table import (
     assign,
     check_count,
     check_dates,
+    unique_names,
 )
 from .texts import Texts, are_codes, shown
 
@@ -65,7 +75,8 @@ def read_blocks(
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from .hdf5 import read_stored
 
-        refused = ("id", "drop", "only", "layer", "missing", "encoding", "decimal", "na", "dates")
+        refused = ("id", "drop", "only", "layer", "missing", "encoding", "decimal", "na", "dates",
+                   "feature_names")  # fmt: skip
         for what in refused:
             if getattr(request, what):
                 raise FileError(
@@ -106,7 +117,41 @@ def read_blocks(
             if form not in WITH_COLUMNS and request.like is None:
                 more = notes_of_array(table.feature_names, table.X, False)
                 table = replace(table, notes=(*table.notes, *more))
+            if request.feature_names is not None:
+                table = _with_names(table, source, request)
             yield replace(table, form=form)
+
+
+def _with_names(table: Dataset, source: Source, request: TableRequest) -> Dataset:
+    """Return a table whose features have the names in a file, a line for each."""
+    path, given = str(request.feature_names), option("--feature-names")
+    if table.feature_names is not None:
+        raise FileError(f"{source}: its features have names of their own; leave out {given}.")
+    words = Source(check_path(path), None, checked_encoding(request.encoding))
+    with words.open() as stream:
+        try:
+            text = stream.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise not_utf8(words) from None
+    names = [line.strip() for line in text.rstrip("\n").split("\n")]
+    for number, name in enumerate(names, 1):
+        if not name or "\t" in name:
+            what = "is empty" if not name else f"has several fields: {quote(name)}"
+            raise FileError(
+                f"{path}: line {number} {what}; {given} needs a line with one name for each "
+                "feature, in their order."
+            )
+    X: Any = table.X
+    n, p = X.shape
+    if len(names) > p and hasattr(X, "indptr"):  # words that occur in no sample
+        X = sp.csr_array((X.data, X.indices, X.indptr), shape=(n, len(names)))
+    if len(names) != X.shape[1]:
+        raise FileError(
+            f"{path}: {len(names):,} names, and {source} has {p:,} features; write a line for each "
+            "feature, in their order."
+        )
+    names, notes = unique_names(names)
+    return replace(table, X=X, feature_names=names, notes=(*table.notes, *notes))
 
 
 def read_request(path: PathLike, request: TableRequest, name: str | None = None) -> Dataset:

@@ -609,6 +609,7 @@ class TableRequest:
     columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
     drop: Sequence[str] = ()  # columns that are nothing
     only: Sequence[str] = field(default=(), kw_only=True)  # columns that may be features
+    feature_names: str | None = field(default=None, kw_only=True)  # a file of them
     layer: str | None = None  # which of several matrices
     where: Where | None = None  # which rows are kept
     missing: str | None = None  # what becomes of empty cells in features

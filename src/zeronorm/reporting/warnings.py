@@ -6,11 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.messages import Doubt, Leaked, show, some
-from ..core.targets import check_survival
-from ..estimators import leaks
-from ..estimators.leaks import is_no_chance
-from ..io.opening import as_design, dense_columns
-from ..io.texts import alike
 
 if TYPE_CHECKING:
     from ..io.input import Response, Samples
@@ -25,6 +20,8 @@ NUMBERS = "if it measures nothing, say --id or --drop"
 def alike_labels(response: Response) -> list[str]:
     """Return a note for each set of labels that differ only in case or blanks."""
     import numpy as np
+
+    from ..io.texts import alike
 
     if not response.labelled or response.y.dtype.kind != "U":
         return []
@@ -95,6 +92,10 @@ def targets_in_disguise(
     """
     import numpy as np
 
+    from ..core.targets import check_survival
+    from ..estimators import leaks
+    from ..io.opening import as_design
+
     rows = [row for one in models for row in (one if isinstance(one, Sequence) else one.features)]
     names = {row.index: row.name for row in rows}
     response, table = samples.response, samples.table
@@ -161,6 +162,9 @@ def _determining(names: Iterable[str], samples: Samples) -> dict[str, str]:
     With enough levels any column is one: L levels can have C classes in C^L ways.
     """
     import numpy as np
+
+    from ..estimators.leaks import is_no_chance
+    from ..io.opening import dense_columns
 
     table = samples.table
     places = {name: j for j, name in enumerate(table.feature_names or ())}
