@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import KFold
 
-from conftest import slow
 from zeronorm import BudgetClassifier, BudgetCV, BudgetRegressor, L1RegressorCV
 from zeronorm.core.files import FileError
 from zeronorm.data import Dense, Rows, Scaled
@@ -588,7 +587,7 @@ def apart(write):
     return one, (data, "--samples", write("s.csv", table))
 
 
-@pytest.mark.parametrize("way", ["indicator", *slow("mean", "most_frequent")])
+@pytest.mark.parametrize("way", ["indicator"])
 def test_tables_of_samples_are_joined_and_filled(run, apart, way):
     """Means would be of rows that are left out, or a fold know those that it holds out."""
     one, joined = apart
@@ -737,7 +736,7 @@ def test_the_option_is_checked(fails, run, write):
 
 
 @pytest.mark.parametrize("way", ["mean", "indicator"])
-@pytest.mark.parametrize("kind", [*slow("csv"), "parquet"])
+@pytest.mark.parametrize("kind", ["parquet"])
 def test_a_store_has_codings_and_gaps(run, tmp_path, write, way, kind):
     """A fold would know what it holds out, or a model of a store take no raw rows."""
     path = write("a.csv", census())
