@@ -12,7 +12,7 @@ from python_paths import with_twins
 from zeronorm import data as designs
 from zeronorm._kernels import FLOAT32_SCAN_ERROR
 from zeronorm.core.types import Design, Wrapper
-from zeronorm.data import Dense, Rows, Scaled, Sparse, as_design
+from zeronorm.data import Dense, Rows, Scaled, Sparse, arrays, as_design
 from zeronorm.data.operations import (
     center_scale,
     locate_nonfinite,
@@ -491,6 +491,33 @@ def test_memory_map_by_row_is_read_in_one_piece(tmp_path):
     X = mapped(gaussian(8, 50_000), tmp_path)
     assert as_design(X, n_threads=1).block == 50_000
     assert as_design(np.asfortranarray(X), n_threads=1).block == 50_000
+
+
+def test_rows_are_scanned_in_panels_with_the_same_bits(tmp_path):
+    """A file by row that memory cannot hold would be read again for every block of columns."""
+    X = mapped(np.random.default_rng(0).standard_normal((37, 400_000), np.float32), tmp_path)
+    v = np.random.default_rng(1).standard_normal((37, 2))
+    whole, part = as_design(X, n_threads=3), as_design(X[:, 150_000:151_000].copy(), n_threads=1)
+    own = slice(150_000, 151_000)
+    assert np.array_equal(whole.correlate(v, 0, 400_000)[own], part.correlate(v, 0, 1000))
+    moments = zip(whole.moments(v[:, 0] ** 2, 0, 400_000), part.moments(v[:, 0] ** 2, 0, 1000),
+                  strict=True)  # fmt: skip
+    assert all(np.array_equal(one[own], other) for one, other in moments)
+
+
+@pytest.mark.parametrize("dtype", ["float16", ">f8", "int64"])
+def test_a_map_by_row_is_converted_by_rows(tmp_path, monkeypatch, dtype):
+    """Every few columns that are converted would read the whole file again."""
+    monkeypatch.setattr(arrays, "CONVERTED", 100)
+    X = mapped((10 * gaussian(23, 30)).astype(dtype), tmp_path)
+    design = as_design(X, n_threads=1)
+    read = [(x.shape, rows.start) for rows, _, x in design._blocks(0, 30)]
+    assert read == [((min(3, 23 - top), 30), top) for top in range(0, 23, 3)]
+    dense, v = X.astype(np.float64), gaussian(23, 2)
+    np.testing.assert_allclose(design.correlate(v, 5, 30), dense.T[5:] @ v, atol=1e-11)
+    total, square = design.moments(v[:, 0] ** 2, 5, 30)
+    np.testing.assert_allclose(total, dense.T[5:] @ v[:, 0] ** 2, atol=1e-10)
+    np.testing.assert_allclose(square, dense.T[5:] ** 2 @ v[:, 0] ** 2, atol=1e-9)
 
 
 def test_integers_are_narrowed_exactly():

@@ -143,15 +143,7 @@ struct Dense {
         std::fill(total + first, total + last, 0.0);
         std::fill(square + first, square + last, 0.0);
         if constexpr (layout == Layout::by_row) {
-            constexpr int few = 4;
-            const T* row = data + first;
-            std::int64_t i = 0;
-            for (; i + few <= n_rows; i += few)
-                add_moments<few>(row + i * row_stride, row_stride, weight + i, last - first,
-                                 total + first, square + first);
-            for (; i < n_rows; ++i)
-                add_moments<1>(row + i * row_stride, row_stride, weight + i, last - first,
-                               total + first, square + first);
+            moments_of_rows(0, n_rows, first, last, weight, total, square);
         } else {
             by_tile<2>(first, last, 1,
                        [=](const auto& x, std::int64_t i, std::int64_t rows, std::int64_t j)
@@ -246,6 +238,53 @@ struct Dense {
             visit(i, static_cast<double>(x[i]));
     }
     std::int64_t size(std::int64_t) const { return n_rows; }
+
+    // Rows that are read together, a multiple of every number of rows that is summed at once: all
+    // columns of them are, before the next ones, so that what lies on a disk is read once.
+    std::int64_t panel() const {
+        const std::int64_t bytes = n_columns * static_cast<std::int64_t>(sizeof(T));
+        return std::max<std::int64_t>((std::int64_t{1} << 25) / bytes / kRun, 1) * kRun;
+    }
+
+    // sums (m x columns first to last) += the products of rows start to stop, which panels begin.
+    ZERONORM_INLINE void products_of_rows(std::int64_t start, std::int64_t stop, std::int64_t first,
+                                          std::int64_t last, const Vectors& v, double* sums) const {
+        const std::int64_t width = last - first;
+        std::int64_t i = start;
+        for (; i + kRun <= stop; i += kRun)
+            for (std::int64_t k = 0; k < v.count(); ++k)
+                add_rows<kRun>(data + i * row_stride + first, row_stride, v[k] + i, width,
+                               sums + k * width);
+        for (; i < stop; ++i)
+            for (std::int64_t k = 0; k < v.count(); ++k)
+                add_rows<1>(data + i * row_stride + first, row_stride, v[k] + i, width,
+                            sums + k * width);
+    }
+
+    // out, of all columns, from the sums of the columns first to last.
+    ZERONORM_INLINE static void scaled(std::int64_t first, std::int64_t last, const Vectors& v,
+                                       const double* sums, double* out) {
+        const std::int64_t width = last - first;
+        for (std::int64_t k = 0; k < v.count(); ++k)
+            for (std::int64_t c = 0; c < width; ++c)
+                out[(first + c) * v.count() + k] = sums[k * width + c] * v.scale(k);
+    }
+
+    // total and square, of all columns, += the moments of rows start to stop, which panels begin.
+    ZERONORM_INLINE void moments_of_rows(std::int64_t start, std::int64_t stop, std::int64_t first,
+                                         std::int64_t last, const double* weight, double* total,
+                                         double* square) const {
+        constexpr int few = 4;
+        static_assert(kRun % few == 0);
+        const T* row = data + first;
+        std::int64_t i = start;
+        for (; i + few <= stop; i += few)
+            add_moments<few>(row + i * row_stride, row_stride, weight + i, last - first,
+                             total + first, square + first);
+        for (; i < stop; ++i)
+            add_moments<1>(row + i * row_stride, row_stride, weight + i, last - first,
+                           total + first, square + first);
+    }
 
   private:
     // Columns per tile of row-wise storage: one page of each row, and sums that stay in the cache.
@@ -368,23 +407,50 @@ struct Dense {
 
     ZERONORM_INLINE void correlate_by_row(std::int64_t first, std::int64_t last, const Vectors& v,
                                           double* out) const {
-        const std::int64_t m = v.count();
-        const std::int64_t width = last - first;
-        std::vector<double> sums(static_cast<std::size_t>(width * m));
-        std::int64_t i = 0;
-        for (; i + kRun <= n_rows; i += kRun)
-            for (std::int64_t k = 0; k < m; ++k)
-                add_rows<kRun>(data + i * row_stride + first, row_stride, v[k] + i, width,
-                               sums.data() + k * width);
-        for (; i < n_rows; ++i)
-            for (std::int64_t k = 0; k < m; ++k)
-                add_rows<1>(data + i * row_stride + first, row_stride, v[k] + i, width,
-                            sums.data() + k * width);
-        for (std::int64_t k = 0; k < m; ++k)
-            for (std::int64_t c = 0; c < width; ++c)
-                out[(first + c) * m + k] =
-                    sums[static_cast<std::size_t>(k * width + c)] * v.scale(k);
+        std::vector<double> sums(static_cast<std::size_t>((last - first) * v.count()));
+        products_of_rows(0, n_rows, first, last, v, sums.data());
+        scaled(first, last, v, sums.data(), out);
     }
 };
+
+// Scans of rows one after the other, panel by panel: the sums are those of all rows at once.
+template <class T>
+void correlate(const Dense<T, Layout::by_row>& x,
+               const typename Dense<T, Layout::by_row>::Vectors& v, double* out,
+               std::int64_t n_threads) {
+    const std::int64_t m = v.count();
+    const std::int64_t width = x.block(m);
+    const std::int64_t n_blocks = (x.n_columns + width - 1) / width;
+    std::vector<double> sums(static_cast<std::size_t>(x.n_columns * m));
+    for (std::int64_t start = 0; start < x.n_rows; start += x.panel()) {
+        const std::int64_t stop = std::min(start + x.panel(), x.n_rows);
+        parallel_for(n_blocks, ((stop - start) * x.n_columns + x.n_columns) * m, n_threads,
+                     [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
+                         const std::int64_t first = block * width;
+                         const std::int64_t last = std::min(first + width, x.n_columns);
+                         x.products_of_rows(start, stop, first, last, v, sums.data() + first * m);
+                         if (stop == x.n_rows)
+                             x.scaled(first, last, v, sums.data() + first * m, out);
+                     });
+    }
+}
+
+template <class T>
+void moments(const Dense<T, Layout::by_row>& x, const double* weight, double* total, double* square,
+             std::int64_t n_threads) {
+    const std::int64_t width = x.block(2);
+    const std::int64_t n_blocks = (x.n_columns + width - 1) / width;
+    std::fill_n(total, x.n_columns, 0.0);
+    std::fill_n(square, x.n_columns, 0.0);
+    for (std::int64_t start = 0; start < x.n_rows; start += x.panel()) {
+        const std::int64_t stop = std::min(start + x.panel(), x.n_rows);
+        parallel_for(n_blocks, 2 * ((stop - start) * x.n_columns + x.n_columns), n_threads,
+                     [&](std::int64_t block) ZERONORM_INLINE_LAMBDA {
+                         const std::int64_t first = block * width;
+                         x.moments_of_rows(start, stop, first, std::min(first + width, x.n_columns),
+                                           weight, total, square);
+                     });
+    }
+}
 
 }  // namespace zeronorm

@@ -111,21 +111,31 @@ class Dense(Design):
 
     def correlate(self, v: FloatArray, start: int, stop: int) -> FloatArray:
         vectors = as_vectors(v, self.shape, start, stop)
-        scores = np.empty((stop - start, vectors.shape[1]))
+        scores = np.zeros((stop - start, vectors.shape[1]))
         if not scores.size:  # kernels are never called for nothing
             return scores.reshape(stop - start, *v.shape[1:])
-        for first, last, x in self._blocks(start, stop):
-            dense_correlate(x, vectors, scores[first - start : last - start], self.n_threads)
+        for rows, part, x in self._blocks(start, stop):
+            if len(x) == self.shape[0]:
+                dense_correlate(x, vectors, scores[part], self.n_threads)
+            else:
+                found = np.empty_like(scores[part])
+                dense_correlate(x, vectors[rows], found, self.n_threads)
+                scores[part] += found
         return scores.reshape(stop - start, *v.shape[1:])
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         weight = as_vectors(weight, self.shape, start, stop)[:, 0]
-        total, square = np.empty(stop - start), np.empty(stop - start)
+        total, square = np.zeros(stop - start), np.zeros(stop - start)
         if start == stop:
             return total, square
-        for first, last, x in self._blocks(start, stop):
-            part = slice(first - start, last - start)
-            dense_moments(x, weight, total[part], square[part], self.n_threads)
+        for rows, part, x in self._blocks(start, stop):
+            if len(x) == self.shape[0]:
+                dense_moments(x, weight, total[part], square[part], self.n_threads)
+            else:
+                own, own_square = np.empty_like(total[part]), np.empty_like(square[part])
+                dense_moments(x, weight[rows], own, own_square, self.n_threads)
+                total[part] += own
+                square[part] += own_square
         return total, square
 
     def gather(self, features: IndexArray | slice) -> FloatArray:
@@ -199,16 +209,26 @@ class Dense(Design):
     def _busy_columns(self) -> int:
         return COLUMNS_PER_THREAD * self.n_threads
 
-    def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        """Yield (first, last, columns first..last of X as a kernel reads them)."""
-        if self._is_native:
-            yield start, stop, self._x[:, start:stop]
-            return
-        width = max(1, CONVERTED // self.shape[0])
-        for first in range(start, stop, width):
-            last = min(first + width, stop)
-            with np.errstate(over="ignore"):
-                yield first, last, self._x[:, first:last].astype(self._type)
+    def _blocks(self, start: int, stop: int) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
+        """Yield rows, columns behind the first, and that part of X as a kernel reads it.
+
+        What has to be converted comes by columns, or by rows where it is a map by row: each of
+        these blocks of columns would read the whole file again.
+        """
+        n_samples = self.shape[0]
+        height, width = n_samples, stop - start
+        if not self._is_native and self._by_row and _is_mapped(self._x):
+            height = max(1, CONVERTED // width)
+        elif not self._is_native:
+            width = max(1, CONVERTED // n_samples)
+        for top in range(0, n_samples, height):
+            rows = slice(top, top + height)
+            for first in range(start, stop, width):
+                last = min(first + width, stop)
+                x = self._x[rows, first:last]
+                with np.errstate(over="ignore"):
+                    x = x if self._is_native else x.astype(self._type)
+                yield rows, slice(first - start, last - start), x
 
 
 def _place_of(x: NDArray[Any]) -> tuple[Any, ...] | None:
