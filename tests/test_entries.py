@@ -10,7 +10,6 @@ import pytest
 from scipy.optimize import minimize
 
 import forgeries
-from conftest import slow
 from test_survival import draw, survival
 from test_ties import partial_likelihood, standardised
 from zeronorm import BudgetSurvivalAnalysis, certify, cross_validate, methods, prove, verify
@@ -152,7 +151,8 @@ def test_folds_have_risk_sets_of_their_own():
     assert (found.mean > 0.5).all()
 
 
-@pytest.mark.parametrize("seed", slow(0, 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
 def test_forged_certificates_state_nothing_false(seed):
     """A changed certificate would pass that states another optimum, bound or objective."""
     X, y, numbers = late(30 + seed, 20, seed == 1, p=6)
