@@ -29,7 +29,7 @@ from ..data.store import (
 )
 from ..data.views import Filled, Rows
 from .arrays import as_labels, read_labels
-from .encoding import notes_of, with_fills
+from .encoding import check_codings, codings_of, notes_of, with_fills
 from .source import Source, Stream, check_path, is_label_file, of_loom
 from .table import Dataset, Layout, TableRequest, is_missing, places_of_features, unique_names
 
@@ -674,7 +674,6 @@ class _Stored(_Kept):
         records, path = self._design.codings, self._path
         if not records:
             return table
-        from .encoding import check_codings, codings_of
 
         def require(condition: bool, rule: str) -> None:
             if not condition:

@@ -14,14 +14,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.files import PathLike
+import numpy as np
+
+from ..core.files import FileError, PathLike, TargetError, WhereError, did_you_mean, quote
 from ..core.messages import option, remedy, show, some, span, ways_out
+from .demo import load_demo
 from .joins import across_hint, check_across, read_across, read_genotypes, read_joined
+from .meaning import notes_of_roles
+from .read import WITH_COLUMNS, read_request
 from .samples import SampleFile
+from .source import standard_input
+from .table import Dataset, Layout, TableRequest, Where, absent, check_dates, shared_name
 
 if TYPE_CHECKING:
     from ..core.groups import Groups
-    from .table import Dataset, Layout, TableRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +237,6 @@ def read_table(
     >>> [data.feature_names[j] for j in model.support_]
     ['g1']
     """
-    from .table import Dataset, Layout, TableRequest, Where, absent, check_dates
-
     data, tables = str(path), _texts_of(samples)
     drop, only, covariates, force = map(_texts_of, (drop, only, covariates, force))
     target = None if target is None else str(target)
@@ -276,8 +280,6 @@ def read_table(
         table = _demo({**given, "--target": target, **others})
         refuse_no_features(table, data, named)
         return table
-    from ..core.files import FileError, TargetError
-    from .read import WITH_COLUMNS, read_request
 
     if transpose:
         check_across(tables, {
@@ -349,9 +351,6 @@ def refuse_no_features(
 
     only : the columns that may be features, where a caller says which.
     """
-    from ..core.files import did_you_mean, quote
-    from .table import shared_name
-
     names = table.feature_names
     if not any(named.values()):
         return
@@ -386,8 +385,6 @@ def _texts_of(given: PathLike | Sequence[PathLike]) -> list[str]:
 
 def _with_roles(table: Dataset, like: Layout | None, na: str | None) -> Dataset:
     """Return a table with notes about what is no feature, and what it was read by."""
-    from .meaning import notes_of_roles
-
     notes = [] if like is not None else notes_of_roles(table)
     return replace(table, notes=(*table.notes, *notes), na=na)
 
@@ -414,10 +411,6 @@ def _own_part(
     name : of the data in messages, if another. joined : the columns of these tables.
     is_new : whether no model says what features are.
     """
-    from ..core.files import WhereError, did_you_mean
-    from .read import read_request
-    from .table import Where
-
     if request.where is None:
         return read_request(data, request, name)
     where = Where(request.where.text, request.where.condition)  # which counts from 0
@@ -460,8 +453,6 @@ _NOT_DEMO = {
 
 def _demo(given: Mapping[str, Any]) -> Dataset:
     """Return the built-in data, of which options have nothing to say."""
-    from .demo import load_demo
-
     for name, value in given.items():
         if value:
             what = _NOT_DEMO.get(name, "no column of that name")
@@ -493,8 +484,6 @@ def check_folds(cv: int, remedy: str) -> None:
 
 def comparable(y: Any, classes: Any) -> Any:
     """Return labels in the type of the classes: a file may say 1 where another says 1.0 or "1"."""
-    import numpy as np
-
     if (y.dtype.kind == "U") == (classes.dtype.kind == "U"):
         return y
     if classes.dtype.kind == "U":
@@ -522,7 +511,6 @@ def lasting(data: str) -> Iterator[tuple[str, str | None]]:
     if data != "-":
         yield data, None
         return
-    from .source import standard_input
 
     with standard_input() as file:
         try:

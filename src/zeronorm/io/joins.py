@@ -11,7 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..core.files import FileError, MissingFeaturesError, SampleNamesError, did_you_mean, quote
 from ..core.messages import counted, option, remedy, some, ways_out
+from .arrays import read_labels
+from .encoding import Cells, ColumnProblem, coded_whole, fitted, needs_coding, uncodable
+from .read import read_request
 from .samples import (
     OWN,
     KnownSamples,
@@ -25,11 +31,13 @@ from .samples import (
     refuse_twice,
     refuse_typo,
 )
+from .source import is_label_file
+from .table import Dataset, TableRequest, places_of_features, shared_name, unique_names
+from .texts import Texts, folded, strict_float
 
 if TYPE_CHECKING:
     from .encoding import Coding, Content
-    from .table import Dataset, Layout, Where
-    from .texts import Texts
+    from .table import Layout, Where
 
     Read = Callable[[str | None, Mapping[str, str], str | None], Dataset]
 
@@ -60,10 +68,6 @@ def read_joined(
     read : reads the data, all of their columns, not coded yet, with a target and other columns of
         their own, and with the column that names the rows, where no option says which.
     """
-    import numpy as np
-
-    from ..core.files import FileError, quote
-
     refuse_data(data, [table.path for table in tables])
     headers = {table.path: table.header for table in tables}
     names = [name for header in headers.values() for name in header]
@@ -143,8 +147,6 @@ def as_needed(
     table: Dataset, wanted: Sequence[str], data: str, headers: Mapping[str, list[str]]
 ) -> Dataset:
     """Return the columns that a model needs alone; refuse data and tables that lack one."""
-    from ..core.files import MissingFeaturesError, did_you_mean
-
     where = some([data, *headers], 4)
     try:
         return picked(table, wanted, where) if table.feature_names is not None else table
@@ -178,11 +180,7 @@ def read_genotypes(
     where : comparisons of columns of the tables.
     intercept : as of `read`.
     """
-    import numpy as np
-
-    from ..core.files import quote
-    from .genotypes import phenotypes, read_plink, read_samples
-    from .table import Dataset
+    from .genotypes import phenotypes, read_plink, read_samples  # which verify has not
 
     roles = {role: name for role, name in columns.items() if role != "event_value"}
     people = read_samples(data)
@@ -242,8 +240,6 @@ _MISSING_TARGET = -9.0  # PLINK's, of phenotypes
 
 def _families(people: Any) -> Any:
     """Return the families of the .fam file; a sample of family 0 is one by itself."""
-    import numpy as np
-
     own = zip(people["family"].tolist(), people["name"].tolist(), strict=True)
     return np.array([f"0 {name}" if family == "0" else family for family, name in own])
 
@@ -255,10 +251,6 @@ def _coded(
 
     covariates : those of which text needs no base level.
     """
-    import numpy as np
-
-    from .table import Dataset
-
     people = [str(name) for name in known.people["name"][known.kept]]
     table = Dataset(np.empty((len(people), 0)), None, feature_names=[], sample_names=people)
     if not names:
@@ -277,8 +269,6 @@ def _coded(
 
 def _classes(y: Any) -> Any:
     """Return cases and controls as the whole numbers 1 and 0, other phenotypes as they are."""
-    import numpy as np
-
     return y.astype(np.int64) if np.isin(y, (0.0, 1.0)).all() else y
 
 
@@ -305,12 +295,6 @@ def with_columns(
     codings : of a model, by column.
     missing : what becomes of empty cells.
     """
-    import numpy as np
-
-    from ..core.files import quote
-    from .encoding import Cells
-    from .texts import Texts
-
     X, features, cells = table.X, table.feature_names, table.cells
     if not names:
         return table
@@ -340,10 +324,6 @@ def with_columns(
 
 def _content(known: KnownSamples, name: str, coding: Coding | None, missing: str | None) -> Content:
     """Return a column, which must be numbers or text of few values."""
-    from ..core.files import quote
-    from .encoding import ColumnProblem, fitted
-    from .texts import Texts
-
     content: Content = known.content(name, as_text=coding is not None and coding.kind != "number")
     result = fitted(name, content, missing) if coding is None else coding
     problem = None if coding is None else coding.problem(content)
@@ -367,8 +347,6 @@ def _content(known: KnownSamples, name: str, coding: Coding | None, missing: str
 
 def picked(table: Dataset, wanted: Sequence[str], data: str) -> Dataset:
     """Return a table with the columns that a model needs alone, in its order."""
-    from .table import places_of_features
-
     orders = places_of_features(data, wanted, table.feature_names or [])
     cells = None if table.cells is None else table.cells.columns(orders)
     X: Any = table.X
@@ -383,11 +361,6 @@ def as_trained(
     covariates: Sequence[str] = (),
 ) -> Dataset:
     """Return a table with its cells coded, as a model has them where there is one."""
-    import numpy as np
-
-    from .encoding import Cells, coded_whole, needs_coding
-    from .table import TableRequest
-
     if like is not None and like.sources is not None and table.feature_names is not None:
         table = picked(table, like.sources, data)
     if needs_coding(like) and table.cells is None:
@@ -421,9 +394,6 @@ def read_named(
         coded yet.
     there : what stands in the tables of the samples. wanted : the columns that a model needs.
     """
-    from ..core.files import SampleNamesError
-    from .encoding import uncodable
-
     table = read(None)
     if table.sample_names is not None:
         return table
@@ -448,8 +418,6 @@ def _naming(table: Dataset, wanted: Collection[str] = ()) -> str | None:
     It is one with features that a model needs; else the first, or where that has text and repeats
     itself the first of text that does not.
     """
-    from .table import shared_name
-
     names: Sequence[str | None] = table.feature_names or [None]
     texts = {} if table.cells is None else table.cells.texts
     known = {own for name in wanted for own in (name, shared_name(name)[0])}
@@ -465,8 +433,6 @@ def _naming(table: Dataset, wanted: Collection[str] = ()) -> str | None:
 
 def _is_text(column: Texts) -> bool:
     """Return whether no cell of a column is a number."""
-    from .texts import strict_float
-
     return all(strict_float(text) is None for text in column.levels)
 
 
@@ -476,8 +442,6 @@ def _lies(table: Dataset, there: Collection[str], wanted: Collection[str]) -> bo
     They are where the columns that a model needs are in the rows alone; else where names of samples
     are, whatever their case and blanks.
     """
-    from .texts import folded
-
     rows, columns = table.sample_names or (), table.feature_names or ()
     if not {*wanted}.isdisjoint(rows) and {*wanted}.isdisjoint(columns):
         return True
@@ -490,9 +454,6 @@ def upright(
     table: Dataset, data: str, there: Collection[str], wanted: Collection[str] = ()
 ) -> Dataset:
     """Return data with samples in rows; where they are in columns, the other way round."""
-    from ..core.files import quote
-    from .table import shared_name
-
     if not _lies(table, there, wanted):
         if table.sample_names is None:
             raise ValueError(
@@ -533,10 +494,6 @@ def features_in_rows(
     MissingFeaturesError
         Where all of them are but covariates, which a table of the samples may have.
     """
-    from ..core.files import MissingFeaturesError, quote
-    from .read import read_request
-    from .table import TableRequest, unique_names
-
     if not Path(data).is_file():
         return None
     wanted = like.sources or ()
@@ -600,10 +557,6 @@ def read_across(
 
     id : the column with the names of the features; None: what the data say by themselves.
     """
-    from .arrays import read_labels
-    from .read import read_request
-    from .source import is_label_file
-    from .table import TableRequest
 
     def read(column: str | None) -> Dataset:
         request = TableRequest(
@@ -627,12 +580,6 @@ def read_across(
 
 def across_hint(data: str, target: str | None, encoding: str | None, decimal: str | None) -> str:
     """Return what to do with data not read that may have samples in columns, or ""."""
-    from ..core.files import FileError
-    from .arrays import read_labels
-    from .read import read_request
-    from .source import is_label_file
-    from .table import TableRequest
-
     if target is None or not Path(data).is_file():
         return ""
     try:
@@ -660,10 +607,6 @@ def _without_texts(table: Dataset, data: str, there: Collection[str]) -> Dataset
     A column that has the name of a sample stays, and so does one with a number in it: where a cell
     of a sample is spoilt, that is to be told.
     """
-    import numpy as np
-
-    from ..core.files import quote
-
     names, cells = table.feature_names, table.cells
     if names is None or cells is None:
         return table
@@ -696,12 +639,6 @@ def turned(table: Dataset, data: str, note: str, there: Collection[str] = ()) ->
 
     there : what stands in the tables of the samples.
     """
-    import numpy as np
-
-    from ..core.files import quote
-    from .encoding import Cells, uncodable
-    from .table import unique_names
-
     table = _without_texts(table, data, there)
     error = uncodable(data, table)
     if error is not None:

@@ -14,7 +14,10 @@ from .. import data
 from ..core.errors import ParameterError
 from ..core.frames import is_dask
 from ..core.types import Design, Wrapper
+from ..data.dask import OnCluster, client_of, open_dask, share_out
 from ..data.operations import dense
+from .genotypes import read_plink
+from .hdf5 import open_annotated
 
 
 def as_design(X: Any, n_threads: int | None = None) -> Design:
@@ -29,12 +32,8 @@ def as_design(X: Any, n_threads: int | None = None) -> Design:
     """
     suffix = Path(X).suffix if isinstance(X, str | os.PathLike) else ""
     if suffix == ".bed":
-        from .genotypes import read_plink
-
         return read_plink(X, n_threads=data.resolve_threads(n_threads)).X
     if suffix in (".h5ad", ".h5"):
-        from .hdf5 import open_annotated
-
         return open_annotated(str(X)).design(data.resolve_threads(n_threads))
     return data.as_design(X, n_threads)
 
@@ -84,7 +83,6 @@ def from_dask(X: Any, client: Any = None) -> Design:
     array([ 7, 70])
     """
     # On use: few designs are on a cluster.
-    from ..data.dask import OnCluster, client_of, open_dask
 
     if is_dask(X):
         return open_dask(X, data.resolve_threads(None), client)
@@ -103,8 +101,6 @@ def from_dask(X: Any, client: Any = None) -> Design:
 
 def _shared(design: Design, client: Any) -> Design:
     """Return a design on the workers; wrappers, as a choice of rows, stay in this process."""
-    from ..data.dask import share_out
-
     if not isinstance(design, Wrapper):
         return share_out(design, client)
     found = copy.copy(design)

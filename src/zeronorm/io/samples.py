@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..core.files import FileError, WhereError, did_you_mean, quote
 from ..core.messages import Doubt, counted, option, some
+from . import frames
+from .meaning import mark_in, with_points
+from .source import Source, check_path, checked_encoding, has_objects, not_utf8, utf_16_ways
+from .table import Where, is_missing, shared_name
+from .texts import NOTE, Texts, are_codes, folded, strict_float
 
 if TYPE_CHECKING:
-    from ..core.files import FileError
     from .encoding import Content
-    from .source import Source, Stream
-    from .table import Dataset, Where
-    from .texts import Texts
+    from .source import Stream
+    from .table import Dataset
 
 
 # Tables as files: what their lines say, all of it as text. They are text with commas, semicolons,
@@ -39,9 +45,6 @@ class SampleFile:
 
         encoding : of text that is not UTF-8.
         """
-        from ..core.files import FileError, quote
-        from .source import Source, check_path, checked_encoding
-
         file, sheet = sheet_of(path)
         source = Source(check_path(file), None, checked_encoding(encoding))
         rows, word, notes = _rows_of(source, sheet)
@@ -78,10 +81,6 @@ def sheet_of(path: str) -> tuple[str, str | None]:
 
 def _rows_of(source: Source, sheet: str | None) -> tuple[list[list[str]], str, list[str]]:
     """Return the rows of a file of any format, names of columns first, what they are, and notes."""
-    from ..core.files import FileError
-    from . import frames
-    from .source import has_objects, not_utf8, utf_16_ways
-
     if source.is_workbook:
         rows, notes = frames.rows_of_sheet(source, sheet)
         return rows, "row", notes
@@ -110,7 +109,7 @@ def _rows_of(source: Source, sheet: str | None) -> tuple[list[list[str]], str, l
 
 def _rows_of_text(source: Source, stream: Stream) -> tuple[list[list[str]], str, list[str]]:
     """Return the rows of a text with commas, semicolons, tabs or blanks."""
-    from .delimited import start_of, text_rows
+    from .delimited import start_of, text_rows  # which verify has not
 
     start = start_of(source)
     text = io.TextIOWrapper(stream, "utf-8-sig", newline="")
@@ -148,8 +147,6 @@ class SampleTable:
     @classmethod
     def of_people(cls, file: SampleFile) -> SampleTable:
         """Return the columns of a file that begins with those of family and name, or the name."""
-        from ..core.files import FileError, quote
-
         header = file.header
         low = [cell.lower() for cell in header]
         by_family = low[0] == _FAMILY and len(low) > 1 and low[1] in _NAMES
@@ -170,9 +167,6 @@ class SampleTable:
 
         others : names of the columns of the data, for the error where it has none.
         """
-        from ..core.files import FileError, quote
-        from .texts import folded
-
         header, rows = file.header, file.rows
         for as_read in (str, folded):
             wanted = {*map(as_read, names)}
@@ -193,12 +187,6 @@ class SampleTable:
     @classmethod
     def _by(cls, file: SampleFile, own: list[int]) -> SampleTable:
         """Return a table whose samples some columns name."""
-        import numpy as np
-
-        from ..core.files import FileError, quote
-        from .table import is_missing
-        from .texts import NOTE, Texts
-
         path, header = file.path, file.header
         body = np.array(file.rows, str).reshape(-1, len(header))
         keys = [tuple(row) for row in body[:, own].tolist()]
@@ -225,8 +213,6 @@ class SampleTable:
 
 def _point(columns: dict[str, Texts]) -> list[str]:
     """Put points for the commas of numbers in columns; return the names of these."""
-    from .meaning import mark_in, with_points
-
     pointed = []
     for name, text in columns.items():
         if mark_in([cell for cell in text.counts() if cell.lower() not in MISSING]) == ",":
@@ -249,8 +235,6 @@ def column_of(feature: str, names: Collection[str]) -> str:
 
 def names_apart(table: SampleTable, people: Any) -> str:
     """Return the first names of a table and of the data, none of which is the same."""
-    from ..core.files import quote
-
     own = [str(people[what][0]) for what in ("family", "name")][-len(table.keys[0]) :]
     there, here = quote(" ".join(table.keys[0])), quote(" ".join(own))
     return f" (it begins with {there}, the data with {here})"
@@ -258,9 +242,6 @@ def names_apart(table: SampleTable, people: Any) -> str:
 
 def check_case(data: str, table: SampleTable, people: Any) -> None:
     """Refuse names that case or blanks alone keep from those of samples that are not found."""
-    from ..core.files import quote
-    from .texts import folded
-
     lines = {folded(key[-1]): line for line, key in enumerate(table.keys, 2)}
     found = [(name, lines.get(folded(name))) for name in map(str, people["name"].tolist())]
     alike = [
@@ -288,8 +269,6 @@ def refuse_data(data: str, tables: Sequence[str]) -> None:
 
 def refuse_twice(data: str, names: Sequence[str]) -> None:
     """Refuse samples of the same name, which lines of tables could not be told apart by."""
-    from ..core.files import quote
-
     twice, count = Counter(names).most_common(1)[0]
     if count > 1:
         raise ValueError(
@@ -299,8 +278,6 @@ def refuse_twice(data: str, names: Sequence[str]) -> None:
 
 def nowhere(error: FileError, data: str, headers: Mapping[str, list[str]]) -> FileError:
     """Return the error of a column that is neither in the data nor in the tables; or the given."""
-    from ..core.files import FileError, WhereError, did_you_mean, quote
-
     if error.lacks is None:
         return error
     names = [name for header in headers.values() for name in header]
@@ -314,8 +291,6 @@ def nowhere(error: FileError, data: str, headers: Mapping[str, list[str]]) -> Fi
 
 def refuse_roles(data: str, beside: Sequence[str], roles: Mapping[str, str | None]) -> None:
     """Refuse features that are the target, or another column that is none."""
-    from ..core.files import quote
-
     for role, name in roles.items():
         if name in beside:
             asked, force = option("--" + role.replace("_", "-")), option("--force")
@@ -337,9 +312,6 @@ def refuse_typo(
 
     given : all columns that are asked for.
     """
-    from ..core.files import did_you_mean, quote
-    from .table import shared_name
-
     names = [name for header in headers.values() for name in header]
     own = [shared_name(one)[0] for one in table.feature_names or ()]
     if column_of(name, {*names, *own}) in {*names, *own}:
@@ -362,15 +334,13 @@ class KnownSamples:
     """What tables say of the samples, and which samples have all that was asked for."""
 
     def __init__(self, data: str, people: Any, tables: Sequence[SampleTable]) -> None:
-        import numpy as np
-
-        from .genotypes import places_of
-
         self.data, self.people, self.tables = data, people, tables
         self.notes: list[str] = []
         self._kept = np.ones(len(people), bool)
         self._columns: dict[str, Any] = {}
         self._asked: set[str] = set()
+        from .genotypes import places_of  # which verify has not
+
         self._places = [places_of(people, table.keys) for table in tables]
         for table, place in zip(tables, self._places, strict=True):
             self.notes += table.notes
@@ -393,8 +363,6 @@ class KnownSamples:
 
     def only_target(self) -> str:
         """Return the name of the phenotypes of the .fam file, where nothing else is to be meant."""
-        from ..core.files import quote
-
         if self.tables:
             names = ", ".join(quote(name) for table in self.tables for name in table.columns)
             raise ValueError(
@@ -418,11 +386,6 @@ class KnownSamples:
 
         filled : whether cells may be empty; then samples are left out that have no line alone.
         """
-        import numpy as np
-
-        from ..core.files import did_you_mean
-        from .texts import strict_float
-
         number = self.table_of(name)
         if number is None:
             names = [name for table in self.tables for name in table.columns]
@@ -451,8 +414,6 @@ class KnownSamples:
 
     def keep(self, where: Where) -> None:
         """Leave out the samples of which comparisons of columns of the tables do not hold."""
-        import numpy as np
-
         self._asked |= {one.name for one in where.comparisons}
         cells = [*zip(*(self._cells(one.name) for one in where.comparisons), strict=True)]
         for place in np.flatnonzero(self._kept):
@@ -474,8 +435,6 @@ class KnownSamples:
 
     def numbers(self, what: str, values: Any) -> Any:
         """Return numbers of the samples, those without one left out."""
-        import numpy as np
-
         if np.isnan(values).all():
             raise ValueError(
                 f"{self.data}: the .fam file has no {what}s; name a table of the samples with "
@@ -486,11 +445,6 @@ class KnownSamples:
 
     def values(self, name: str) -> Any:
         """Return a column of the samples kept: numbers, or text where none is a number."""
-        import numpy as np
-
-        from ..core.files import quote
-        from .texts import are_codes, strict_float
-
         text = self._columns[name][self.kept]
         values = text.tolist()
         found = [strict_float(value) for value in values]
@@ -509,8 +463,6 @@ class KnownSamples:
 
     def content(self, name: str, as_text: bool) -> Content:
         """Return a column of the samples kept, "" or NaN where it is empty: numbers, or text."""
-        from .texts import Texts
-
         texts = Texts.of(self._columns[name][self.kept].tolist())
         numbers = None if as_text else texts.numbers()
         return texts if numbers is None else numbers
@@ -529,9 +481,6 @@ def no_table() -> str:
 
 def of_samples(where: str, known: KnownSamples) -> Where:
     """Return comparisons, all of which must be of columns of the tables."""
-    from ..core.files import WhereError, did_you_mean, quote
-    from .table import Where
-
     found = Where(where)
     for one in found.comparisons:
         if not known.has(one.name):
