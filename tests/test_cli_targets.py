@@ -469,8 +469,12 @@ def test_signs_are_asked_for_by_name(run, write):
     assert "no other 2 features with the signs asked for lower the objective" in text
     said = " ".join(run("verify", "c.npz", path, "--target", "price").stdout.split())
     assert "coefficients: at least 0 for 6 of the features of the data" in said
-    told = " ".join(run("certify", "m.npz", path).stderr.split())
+    certified = " ".join(run("certify", "m.npz", path).stdout.split())
+    assert "2 features with the signs asked for lower the objective" in certified
+    more = write("price", "further", further=X[:, 0] ** 2)
+    told = " ".join(run("certify", "m.npz", more).stderr.split())
     assert "m.npz was selected with signs of coefficients; the certificate is of models" in told
+    write("price")
     by_name = ["--signs", "x4=+", "--signs", "x0=-", "--signs", "x1=-"]
     document = json.loads(run("select", path, *common, *by_name, "--no-save", "--json").stdout)
     wanted = BudgetRegressor([2], signs={4: 1, 0: -1, 1: -1}).fit(X, COLUMNS["price"])

@@ -9,10 +9,16 @@ import pytest
 import scipy.sparse as sp
 
 import zeronorm as zn
+from conftest import COMMAND
+from zeronorm.cli.options import ReadingOptions
 from zeronorm.core.types import Design
+from zeronorm.io import Dataset
 
 PACKAGE = str(Path(zn.__file__).parent) + "/"
 MOST = 12  # files whose functions get X, or the design made of it, before the first solver runs
+MOST_OF_COMMAND = 27  # files whose functions get DATA of select: the path, the table, X, the design
+BEGINS = {("solvers/driver.py", "run"), ("solvers/driver.py", "run_together")}
+SHAPE = (60, 8)  # of the data of the command
 ESTIMATORS = {
     "classifier": lambda: zn.BudgetClassifier(2, calibrate=False),
     "regressor": lambda: zn.BudgetRegressor(2, C=1.0),
@@ -32,8 +38,14 @@ def target_of(name, X):
 
 
 def carries(value, X, depth=2):
-    """Whether a value is X, a design, or a list or record of such."""
-    if value is X or isinstance(value, Design):
+    """Whether a value is X, a table, a design, or a list or record of such."""
+    if value is X or isinstance(value, (Design, Dataset)):
+        return True
+    if isinstance(value, (str, Path)):
+        return str(value) == str(X)
+    if isinstance(value, ReadingOptions):  # which are all options, not DATA alone
+        return False
+    if isinstance(value, np.ndarray) and value.shape == SHAPE and value is not X:
         return True
     if not depth:
         return False
@@ -53,7 +65,7 @@ def files_before_a_solver(fit, X):
         if not running or event != "call" or not code.co_filename.startswith(PACKAGE):
             return
         name = code.co_filename.removeprefix(PACKAGE)
-        if name == "solvers/driver.py":  # it runs solvers, and nothing runs before it
+        if (name, code.co_name) in BEGINS:  # nothing of a solver runs before it
             running = False
             return
         count = code.co_argcount + code.co_kwonlyargcount
@@ -79,3 +91,17 @@ def test_data_pass_through_few_files(name, storage):
     found = files_before_a_solver(lambda: ESTIMATORS[name]().fit(X, y), X)
     assert {"estimators/base.py", "data/arrays.py"} <= found
     assert len(found) <= MOST, sorted(found)
+
+
+def test_data_of_the_command_pass_through_few_files(tmp_path, monkeypatch):
+    """Whoever follows DATA of select to the solver has to read no more files than now."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal(SHAPE)
+    header = ",".join(["y", *(f"x{j}" for j in range(SHAPE[1]))])
+    rows = [f"{'ab'[int(x[0] > 0)]},{','.join(map(str, x))}" for x in X]
+    Path("d.csv").write_text("\n".join([header, *rows]) + "\n")
+    words = ["select", "d.csv", "--target", "y", "-k", "2", "--no-cv", "--quiet"]
+    COMMAND.main(words, standalone_mode=False)  # what is imported on use is there
+    found = files_before_a_solver(lambda: COMMAND.main(words, standalone_mode=False), "d.csv")
+    assert {"io/input.py", "io/read.py", "cli/target.py", "estimators/base.py"} <= found
+    assert len(found) <= MOST_OF_COMMAND, "\n".join(sorted(found))

@@ -101,6 +101,10 @@ def _certified(options: CertifyOptions | ProveOptions) -> None:
         if not plan.whole:  # a column of text may be several of them
             plan = replace(plan, sizes=[len(support)])
         problem = estimator_of(asked, plan, samples)
+        if of_model is not None and of_model.n_features_in_ == table.X.shape[1]:
+            signs = of_model.metadata["parameters"].get("signs")
+            own = {int(j): sign for j, sign in signs.items()} if isinstance(signs, dict) else signs
+            problem.set_params(**({} if own is None else {"signs": own}))
         if by_group:
             support = _features_of(names, problem, samples)
         given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
@@ -161,11 +165,11 @@ def _other_data(options: ProblemOptions, model: LoadedModel, table: Dataset) -> 
             f"{options.data} has {n:,} features, and {options.features} was selected from "
             f"{own:,}: the certificate is of all those of the data; --drop leaves out columns"
         )
-    if model.metadata["parameters"].get("signs") is not None:
-        yield Doubt(
-            f"{options.features} was selected with signs of coefficients; the certificate is of "
-            "models whose coefficients have any sign"
-        )
+        if model.metadata["parameters"].get("signs") is not None:
+            yield Doubt(
+                f"{options.features} was selected with signs of coefficients; the certificate is "
+                "of models whose coefficients have any sign"
+            )
 
 
 def _check_certificate(options: CertifyOptions | ProveOptions) -> None:
