@@ -471,16 +471,18 @@ def test_signs_are_asked_for_by_name(run, write):
     assert "coefficients: at least 0 for 6 of the features of the data" in said
     certified = " ".join(run("certify", "m.npz", path).stdout.split())
     assert "2 features with the signs asked for lower the objective" in certified
-    more = write("price", "further", further=X[:, 0] ** 2)
-    told = " ".join(run("certify", "m.npz", more).stderr.split())
-    assert "m.npz was selected with signs of coefficients; the certificate is of models" in told
-    write("price")
     by_name = ["--signs", "x4=+", "--signs", "x0=-", "--signs", "x1=-"]
+    run("select", path, *common, *by_name, "--output", "some.npz")
+    certified = json.loads(run("certify", "some.npz", path, "--json").stdout)
+    assert certified["certificate"]["n_signed"] == 3
     document = json.loads(run("select", path, *common, *by_name, "--no-save", "--json").stdout)
     wanted = BudgetRegressor([2], signs={4: 1, 0: -1, 1: -1}).fit(X, COLUMNS["price"])
     found = [row["index"] for row in document["models"][0]["features"]]
     assert sorted(found) == wanted.support_.tolist()
     assert document["models"][0]["certificates"][0]["n_signed"] == 3
+    more = write("price", "further", further=X[:, 0] ** 2)
+    told = " ".join(run("certify", "some.npz", more).stderr.split())
+    assert "some.npz was selected with signs of coefficients; the certificate is of models" in told
 
 
 def test_signs_that_cannot_be(fails, write):

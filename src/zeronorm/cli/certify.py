@@ -93,20 +93,18 @@ def _certified(options: CertifyOptions | ProveOptions) -> None:
             of = options.group_file
             groups = None if of is None else read_groups(of, table, work.notes)
         work.has_read(table)
-        if of_model is not None:
-            work.notes.extend(_other_data(options, of_model, table))
         samples = Samples(table, response, groups)
         by_group = groups is not None and of_model is None
         support = [] if by_group else positions_of("FEATURES", names, table)
         if not plan.whole:  # a column of text may be several of them
             plan = replace(plan, sizes=[len(support)])
         problem = estimator_of(asked, plan, samples)
-        if of_model is not None and of_model.n_features_in_ == table.X.shape[1]:
-            signs = of_model.metadata["parameters"].get("signs")
-            own = {int(j): sign for j, sign in signs.items()} if isinstance(signs, dict) else signs
-            problem.set_params(**({} if own is None else {"signs": own}))
         if by_group:
             support = _features_of(names, problem, samples)
+        if of_model is not None:
+            signs = _signs_of(of_model, support, table)
+            work.notes.extend(_other_data(options, of_model, table, signs))
+            problem.set_params(**({} if signs is None else {"signs": signs}))
         given: dict[str, Any] = {"problem": problem, "n_threads": options.threads}
         given |= {} if groups is None else {"feature_groups": groups}
         if response.offset is not None:
@@ -154,7 +152,21 @@ def _searched(
     return proof.certificate, proof
 
 
-def _other_data(options: ProblemOptions, model: LoadedModel, table: Dataset) -> Iterator[Doubt]:
+def _signs_of(model: LoadedModel, support: Sequence[int], table: Dataset) -> Any:
+    """Return the signs of coefficients that a model was selected with; None without any.
+
+    None too where some features have a sign, and the columns of the data are not those of then.
+    """
+    signs = model.metadata["parameters"].get("signs")
+    if not isinstance(signs, dict):
+        return signs
+    same = table.X.shape[1] == model.n_features_in_ and {*support} <= {*model.columns.tolist()}
+    return {int(j): sign for j, sign in signs.items()} if same else None
+
+
+def _other_data(
+    options: ProblemOptions, model: LoadedModel, table: Dataset, signs: Any
+) -> Iterator[Doubt]:
     """Yield in what data or problem differ from those that a model was selected from."""
     others = other_rows(options.data, table, options.features, model.metadata)
     if others is not None:
@@ -165,11 +177,11 @@ def _other_data(options: ProblemOptions, model: LoadedModel, table: Dataset) -> 
             f"{options.data} has {n:,} features, and {options.features} was selected from "
             f"{own:,}: the certificate is of all those of the data; --drop leaves out columns"
         )
-        if model.metadata["parameters"].get("signs") is not None:
-            yield Doubt(
-                f"{options.features} was selected with signs of coefficients; the certificate is "
-                "of models whose coefficients have any sign"
-            )
+    if signs is None and model.metadata["parameters"].get("signs") is not None:
+        yield Doubt(
+            f"{options.features} was selected with signs of coefficients; the certificate is of "
+            "models whose coefficients have any sign"
+        )
 
 
 def _check_certificate(options: CertifyOptions | ProveOptions) -> None:
