@@ -238,6 +238,9 @@ class ReadingOptions(OutputOptions):
         "The matrix of HDF5; the layer, raw, or the genome of cells; the sheet of .xlsx.",
         "--layer", "--dataset", metavar="NAME", panel=READING,
     )] = None  # fmt: skip
+    feature_names: Annotated[Path | None, column(
+        "Names of features without any, of svmlight, .npy, .npz: a line each.", "FILE"
+    )] = None  # fmt: skip
     time: Annotated[str | None, column(
         "Survival: time to the event, or to the end of observation."
     )] = None  # fmt: skip
@@ -636,7 +639,7 @@ class InfoOptions(ReadingOptions):
     without = frozenset(
         one.name
         for one in fields(ReadingOptions)
-        if one.name not in ("layer", "encoding", "decimal", "as_json", "debug")
+        if one.name not in ("layer", "feature_names", "encoding", "decimal", "as_json", "debug")
     )
 
     model: Annotated[str | None, argument(

@@ -73,7 +73,8 @@ def read_response(
             missing=getattr(options, "missing", None), na=options.na, dates=options.dates,
             decimal=options.decimal, encoding=options.encoding, layer=options.layer,
             covariates=_covariates_of(options), force=force, by_position=options.by_position,
-            transpose=options.transpose, intercept=getattr(options, "intercept", True),
+            transpose=options.transpose, feature_names=options.feature_names,
+            intercept=getattr(options, "intercept", True),
             threads=getattr(options, "threads", None),
         )  # fmt: skip
 

@@ -102,6 +102,7 @@ def read_table(
     force: str | Sequence[str] = (),
     by_position: bool = False,
     transpose: bool = False,
+    feature_names: PathLike | None = None,
     intercept: bool = True,
     threads: int | None = None,
 ) -> Dataset:
@@ -197,6 +198,10 @@ def read_table(
         Whether files of labels are in the order of the samples, where these have names.
     transpose : bool
         Whether features are in the rows and samples in the columns.
+    feature_names : path-like or None
+        A file with the names of the features, a line each in their order: of svmlight, .npy, .npz
+        and HDF5 without names. The names that follow the highest index of svmlight are features
+        that are 0 in all rows.
     intercept : bool
         Whether a model has one, beside which covariates of text need no base level.
     threads : int or None
@@ -249,7 +254,7 @@ def read_table(
     given: dict[str, Any] = {
         "--id": id, "--drop": drop, "--only": only, "--layer": layer, "--missing": missing,
         "--encoding": encoding, "--transpose": transpose, "--na": na, "--dates": dates,
-        "--decimal": decimal,
+        "--decimal": decimal, "--feature-names": feature_names,
     }  # fmt: skip
     if is_genotypes(data):
         for asked, value in given.items():
@@ -274,7 +279,11 @@ def read_table(
     from .read import WITH_COLUMNS, read_request
 
     if transpose:
-        check_across(tables, {"--where": where, "--drop": drop, "--only": only, "--time": roles})
+        check_across(
+            tables,
+            {"--where": where, "--drop": drop, "--only": only, "--time": roles,
+             "--feature-names": feature_names},
+        )  # fmt: skip
         with lasting(data) as (file, _):
             across = read_across(file, target, id, like, missing, layer, encoding, decimal, na)
             refuse_unasked(across, data, {"target": target}, by_position)
@@ -295,6 +304,7 @@ def read_table(
             request = TableRequest(
                 target, kinds, own, False, columns, tuple(drop), layer, own_where, missing,
                 is_part=True, encoding=encoding, decimal=decimal, na=na, dates=dates, only=only,
+                feature_names=feature_names,
             )  # fmt: skip
             found = _own_part(file, name, request, joined, like is None)
             if only and own is None and found.sample_names is None:
@@ -313,7 +323,7 @@ def read_table(
     request = TableRequest(
         target, like, id, need_labels, others, tuple(drop), layer, rows, missing,
         tuple(covariates) if intercept else (), encoding, decimal, na=na, dates=dates,
-        only=only,
+        only=only, feature_names=feature_names,
     )  # fmt: skip
     with lasting(data) as (file, name):
         try:
@@ -443,6 +453,7 @@ _NOT_DEMO = {
     "--missing": "no empty cells",
     "--na": "no missing values",
     "--dates": "no dates",
+    "--feature-names": "names of its own",
     "--target": "its labels built in",
 }
 
@@ -454,7 +465,7 @@ def _demo(given: Mapping[str, Any]) -> Dataset:
     for name, value in given.items():
         if value:
             what = _NOT_DEMO.get(name, "no column of that name")
-            one = value if isinstance(value, str | bool) else value[0]
+            one = value[0] if isinstance(value, list) else value
             shown = "" if one is True else f" {one!r}"
             raise ValueError(f"demo has {what}; leave out {option(name)}{shown}.")
     return load_demo()

@@ -22,6 +22,7 @@ from ..core.errors import ParameterError
 from ..core.files import FileError, MissingFileError, PathLike, WhereError, quote
 from ..core.frames import frame_of, kinds_of
 from ..core.messages import option, remedy
+from .arrays import check_unnamed, read_names
 from .encoding import DROP, WAYS, Cells, ColumnProblem, coded, coded_whole, notes_of
 from .frames import cells_of, table_from
 from .meaning import notes_of_array, notes_of_roles
@@ -34,6 +35,7 @@ from .table import (
     assign,
     check_count,
     check_dates,
+    places_of_features,
 )
 from .texts import Texts, are_codes, shown
 
@@ -65,11 +67,12 @@ def read_blocks(
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from .hdf5 import read_stored
 
-        refused = ("id", "drop", "only", "layer", "missing", "encoding", "decimal", "na", "dates")
-        for what in refused:
-            if getattr(request, what):
+        refused = "id drop only layer missing encoding decimal na dates feature-names"
+        for what in refused.split():
+            if getattr(request, what.replace("-", "_")):
+                said = option(f"--{what}")
                 raise FileError(
-                    f"{path}: a store has one matrix and its columns; leave out {what}."
+                    f"{path}: a store has one matrix and its columns; leave out {said}."
                 )
         yield read_stored(Path(path), request)
         return
@@ -103,10 +106,26 @@ def read_blocks(
                 raise FileError(f"{source}: no samples in it.")
             if not table.X.shape[1]:
                 raise FileError(f"{source}: no features in it.")
+            if request.feature_names is not None:
+                table = _named(source, table, request, request.feature_names)
             if form not in WITH_COLUMNS and request.like is None:
                 more = notes_of_array(table.feature_names, table.X, False)
                 table = replace(table, notes=(*table.notes, *more))
             yield replace(table, form=form)
+
+
+def _named(source: Source, table: Dataset, request: TableRequest, path: PathLike) -> Dataset:
+    """Return a table whose features have the names in a file; of a model those that it needs."""
+    names, n = read_names(path, request.encoding), table.X.shape[1]
+    check_unnamed(source, path, table.feature_names, len(names), n)
+    table, like = replace(table, feature_names=names), request.like
+    if like is not None and like.sources is not None:
+        X: Any = table.X
+        places = places_of_features(path, like.sources, names)
+        return replace(table, X=X[:, places], feature_names=like.sources)
+    if like is not None:
+        check_count(path, n, like, True)
+    return table
 
 
 def read_request(path: PathLike, request: TableRequest, name: str | None = None) -> Dataset:

@@ -25,6 +25,7 @@ from ..core.files import (
     FileError,
     GapError,
     MissingFeaturesError,
+    PathLike,
     TargetError,
     WhereError,
     did_you_mean,
@@ -619,6 +620,7 @@ class TableRequest:
     na: str | None = None  # what stands for a missing value, with commas, beside what always does
     dates: str | None = None  # how dates are written: "day-first", "month-first" or "iso"
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory
+    feature_names: PathLike | None = None  # a file with a name on each line
 
     @property
     def absent(self) -> tuple[str, ...]:
