@@ -400,36 +400,3 @@ def test_what_the_format_allows(tmp_path):
     assert wide.X.indices.tolist() == [0, 2**31 - 1]
     cut = gzip.compress(b"1 1:1\n" * 5000)
     assert "truncated or damaged" in read(tmp_path, cut[: len(cut) // 2], "a.svm.gz")
-
-
-def test_a_vocabulary_names_the_columns(tmp_path):
-    """Nobody could tell which words were selected, or words of other columns would be named."""
-    data, words = tmp_path / "a.svm", tmp_path / "words.txt"
-    data.write_text("1 1:1 3:2\n0 2:1\n1 1:3\n0 2:2 3:1\n" * 3)
-    words.write_text("\ufeffgood\r\nbad\r\nugly\r\nnever\r\n", encoding="utf-8")
-    table = read_table(data, feature_names=words)
-    assert (table.X.shape, table.feature_names) == ((12, 4), ["good", "bad", "ugly", "never"])
-    plain = read_table(data)
-    assert (table.X.toarray()[:, :3] == plain.X.toarray()).all()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"good\n\nugly\n", "line 2 is empty; feature_names needs a line with one name for each"),
-        (b"good\t1\nbad\t2\nugly\t3\n", "line 1 has several fields"),
-        (b"good\nbad\n", "2 names, and .*a.svm has 3 features"),
-        (b"g\xff\nbad\nugly\n", "not UTF-8"),
-    ],
-)
-def test_a_vocabulary_fits_or_is_refused(tmp_path, text, message):
-    """Columns would have the names of others."""
-    data, words = tmp_path / "a.svm", tmp_path / "words.txt"
-    data.write_text("1 1:1 3:2\n0 2:1\n")
-    words.write_bytes(text)
-    with pytest.raises(FileError, match=message):
-        read_table(data, feature_names=words)
-    table = tmp_path / "a.csv"
-    table.write_text("a,b,c,y\n1,2,3,0\n4,5,7,1\n")
-    with pytest.raises(FileError, match="names of their own; leave out feature_names"):
-        read_table(table, "y", feature_names=words)

@@ -55,7 +55,7 @@ def convert(options: ConvertOptions) -> None:
                     Path(path), options.store, target=options.target, id=options.id,
                     keep=_kept(options), drop=options.drop or (), layer=options.layer,
                     encoding=options.encoding, decimal=options.decimal,
-                    missing=options.missing, **given,
+                    missing=options.missing, feature_names=options.feature_names, **given,
                 )  # fmt: skip
     document = StoreWritten(
         **{**asdict(made), "path": str(options.store), "shape": list(made.shape)}
@@ -85,6 +85,7 @@ def _read(options: ConvertOptions) -> Dataset:
         drop=options.drop or (), samples=options.samples or (), layer=options.layer,
         missing=options.missing, encoding=options.encoding, transpose=options.transpose,
         na=options.na, dates=options.dates, decimal=options.decimal,
+        feature_names=options.feature_names,
     )  # fmt: skip
 
 

@@ -185,8 +185,9 @@ def _as_it_stands(options: InfoOptions, path: str) -> Dataset:
             path, None, layer=options.layer, encoding=options.encoding, decimal=options.decimal
         )
     request = TableRequest(
-        layer=options.layer, encoding=options.encoding, decimal=options.decimal, is_part=True
-    )
+        layer=options.layer, encoding=options.encoding, decimal=options.decimal, is_part=True,
+        feature_names=options.feature_names,
+    )  # fmt: skip
     return read_request(path, request)
 
 

@@ -238,8 +238,8 @@ class ReadingOptions(OutputOptions):
         "The matrix of HDF5; the layer, raw, or the genome of cells; the sheet of .xlsx.",
         "--layer", "--dataset", metavar="NAME", panel=READING,
     )] = None  # fmt: skip
-    feature_names: Annotated[str | None, column(
-        "The name of each feature in a line: the vocabulary of svmlight, .npy.", "FILE"
+    feature_names: Annotated[Path | None, column(
+        "Names of features without any, of svmlight, .npy, .npz: a line each.", "FILE"
     )] = None  # fmt: skip
     time: Annotated[str | None, column(
         "Survival: time to the event, or to the end of observation."
@@ -532,7 +532,7 @@ class DiscoverOptions(ReadingOptions):
 class RowsOptions(ReadingOptions):
     """A model, and the rows that it is for."""
 
-    without = frozenset({"drop", "only", "keep", "missing", "order", "feature_names"})
+    without = frozenset({"drop", "only", "keep", "missing", "order"})
 
     model: Model
     data: Data
@@ -606,7 +606,7 @@ class ConvertOptions(ReadingOptions):
     Example: zeronorm convert visits.csv visits.zarr --target relapse
     """
 
-    without = _SURVIVAL | _OTHERS | {"by_position", "where", "only", "feature_names"}
+    without = _SURVIVAL | _OTHERS | {"by_position", "where", "only"}
 
     data: Annotated[str, argument(
         "svmlight, .npy, .npz, CSV, TSV, JSON lines, .xlsx or Parquet; -: standard input; single "
@@ -639,7 +639,7 @@ class InfoOptions(ReadingOptions):
     without = frozenset(
         one.name
         for one in fields(ReadingOptions)
-        if one.name not in ("layer", "encoding", "decimal", "as_json", "debug")
+        if one.name not in ("layer", "feature_names", "encoding", "decimal", "as_json", "debug")
     )
 
     model: Annotated[str | None, argument(

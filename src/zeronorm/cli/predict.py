@@ -325,7 +325,7 @@ def _blocks(
             samples=options.samples or (),
             layer=options.layer, where=options.where, encoding=options.encoding,
             by_position=options.by_position, transpose=options.transpose, na=options.na,
-            decimal=options.decimal,
+            decimal=options.decimal, feature_names=options.feature_names,
         )  # fmt: skip
         yield table
         return
@@ -334,6 +334,7 @@ def _blocks(
     request = TableRequest(
         target, like, options.id, need_labels, others, (), options.layer, where,
         encoding=options.encoding, decimal=options.decimal, na=options.na,
+        feature_names=options.feature_names,
     )  # fmt: skip
     # A file of labels has those of all rows, and text without a model of it is coded by all.
     whole = like.names is None or any(

@@ -72,9 +72,9 @@ def read_response(
             where=options.where,
             missing=getattr(options, "missing", None), na=options.na, dates=options.dates,
             decimal=options.decimal, encoding=options.encoding, layer=options.layer,
-            feature_names=options.feature_names, covariates=_covariates_of(options), force=force,
-            by_position=options.by_position,
-            transpose=options.transpose, intercept=getattr(options, "intercept", True),
+            covariates=_covariates_of(options), force=force, by_position=options.by_position,
+            transpose=options.transpose, feature_names=options.feature_names,
+            intercept=getattr(options, "intercept", True),
             threads=getattr(options, "threads", None),
         )  # fmt: skip
 

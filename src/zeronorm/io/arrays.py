@@ -21,13 +21,61 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..core.files import FileError, TargetError, did_you_mean, quote
+from ..core.files import FileError, PathLike, TargetError, did_you_mean, quote
 from ..core.memory import machine_memory
-from ..core.messages import remedy
+from ..core.messages import counted, option, remedy
 from .npy import Member, checked_flags, decoded, listed, load_npz, read_npy, read_npy_header
-from .source import Source, Stream, check_path, format_of, is_label_file, not_utf8, similar_files
+from .source import (
+    Source,
+    Stream,
+    check_path,
+    checked_encoding,
+    format_of,
+    is_label_file,
+    not_utf8,
+    similar_files,
+)
 from .table import MISSING, Dataset, TableColumns, TableRequest, first_nonfinite, unique_names
 from .texts import are_codes, strict_float
+
+
+def read_names(path: PathLike, encoding: str | None = None) -> list[str]:
+    """Return the names of features in a file, a line each; refuse blank and repeated ones."""
+    source = Source(check_path(path), None, checked_encoding(encoding))
+    with source.open() as stream:
+        try:
+            lines = stream.read().decode("utf-8-sig").split("\n")
+        except UnicodeDecodeError:
+            raise not_utf8(source, True) from None
+    names = [line.strip() for line in (lines if lines[-1].strip() else lines[:-1])]
+    first: dict[str, int] = {}
+    for number, name in enumerate(names, 1):
+        if not name or "\t" in name or "\0" in name:
+            what = "is empty" if not name else f"is {quote(name)}"
+            raise FileError(f"{source}: line {number} {what}; write one name on each line.")
+        if first.setdefault(name, number) != number:
+            raise FileError(
+                f"{source}: line {number}: {quote(name)} is the name on line {first[name]} as "
+                "well. Write different names."
+            )
+    return names
+
+
+def check_unnamed(source: object, path: PathLike, names: object, n_names: int, n: int) -> None:
+    """Refuse names from a file for features that have names, or that are not as many.
+
+    names : of the features as they are. n : the number of features.
+    """
+    if names is not None:
+        raise FileError(
+            f"{source}: its features have names; leave out {option('--feature-names')}."
+        )
+    if n_names != n:
+        raise FileError(
+            f"{path}: {counted(n_names, 'name')}, and {source} has {counted(n)}. Write a line for "
+            "each, in their order."
+        )
+
 
 LABEL_KEYS = ("y", "target", "label", "labels")
 

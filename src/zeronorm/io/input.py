@@ -104,11 +104,11 @@ def read_table(
     decimal: str | None = None,
     encoding: str | None = None,
     layer: str | None = None,
-    feature_names: PathLike | None = None,
     covariates: str | Sequence[str] = (),
     force: str | Sequence[str] = (),
     by_position: bool = False,
     transpose: bool = False,
+    feature_names: PathLike | None = None,
     intercept: bool = True,
     threads: int | None = None,
 ) -> Dataset:
@@ -171,10 +171,6 @@ def read_table(
     layer : str or None
         Of .h5ad the layer, or "raw"; of 10x Genomics the genome; of other HDF5 files the dataset,
         as "study/expression"; of a workbook the sheet. None: X, or the only one, or the first.
-    feature_names : path-like or None
-        A file with the name of each feature in a line, in their order: the vocabulary of svmlight
-        files, or the names of an array that has none. Words of it that occur in no sample are
-        features too.
     where : str or None
         Of tables, HDF5 (by columns of obs) and stores: the rows that are kept, as "batch == 'B1'
         and age >= 18", with ==, !=, <, <=, >, >=, in ('a', 'b') and not in, joined by `and`, `or`
@@ -208,6 +204,10 @@ def read_table(
         Whether files of labels are in the order of the samples, where these have names.
     transpose : bool
         Whether features are in the rows and samples in the columns.
+    feature_names : path-like or None
+        A file with the names of the features, a line each in their order: of svmlight, .npy, .npz
+        and HDF5 without names. The names that follow the highest index of svmlight are features
+        that are 0 in all rows.
     intercept : bool
         Whether a model has one, beside which covariates of text need no base level.
     threads : int or None
@@ -240,7 +240,6 @@ def read_table(
     data, tables = str(path), _texts_of(samples)
     drop, only, covariates, force = map(_texts_of, (drop, only, covariates, force))
     target = None if target is None else str(target)
-    vocabulary = None if feature_names is None else str(feature_names)
     if isinstance(like, Dataset):
         like = like.layout
     check_missing(missing)
@@ -259,7 +258,7 @@ def read_table(
     given: dict[str, Any] = {
         "--id": id, "--drop": drop, "--only": only, "--layer": layer, "--missing": missing,
         "--encoding": encoding, "--transpose": transpose, "--na": na, "--dates": dates,
-        "--decimal": decimal, "--feature-names": vocabulary,
+        "--decimal": decimal, "--feature-names": feature_names,
     }  # fmt: skip
     if is_genotypes(data):
         for asked, value in given.items():
@@ -282,10 +281,11 @@ def read_table(
         return table
 
     if transpose:
-        check_across(tables, {
-            "--where": where, "--drop": drop, "--only": only, "--time": roles,
-            "--feature-names": vocabulary,
-        })  # fmt: skip
+        check_across(
+            tables,
+            {"--where": where, "--drop": drop, "--only": only, "--time": roles,
+             "--feature-names": feature_names},
+        )  # fmt: skip
         with lasting(data) as (file, _):
             across = read_across(file, target, id, like, missing, layer, encoding, decimal, na)
             refuse_unasked(across, data, {"target": target}, by_position)
@@ -306,7 +306,7 @@ def read_table(
             request = TableRequest(
                 target, kinds, own, False, columns, tuple(drop), layer, own_where, missing,
                 is_part=True, encoding=encoding, decimal=decimal, na=na, dates=dates, only=only,
-                feature_names=vocabulary,
+                feature_names=feature_names,
             )  # fmt: skip
             found = _own_part(file, name, request, joined, like is None)
             if only and own is None and found.sample_names is None:
@@ -325,7 +325,7 @@ def read_table(
     request = TableRequest(
         target, like, id, need_labels, others, tuple(drop), layer, rows, missing,
         tuple(covariates) if intercept else (), encoding, decimal, na=na, dates=dates,
-        only=only, feature_names=vocabulary,
+        only=only, feature_names=feature_names,
     )  # fmt: skip
     with lasting(data) as (file, name):
         try:
@@ -441,12 +441,12 @@ _NOT_DEMO = {
     "--id": "no names of samples",
     "--samples": "no names of samples",
     "--encoding": "no text",
-    "--feature-names": "names of its features",
     "--decimal": "no text",
     "--transpose": "its samples in rows",
     "--missing": "no empty cells",
     "--na": "no missing values",
     "--dates": "no dates",
+    "--feature-names": "names of its own",
     "--target": "its labels built in",
 }
 
@@ -456,8 +456,8 @@ def _demo(given: Mapping[str, Any]) -> Dataset:
     for name, value in given.items():
         if value:
             what = _NOT_DEMO.get(name, "no column of that name")
-            one = value if isinstance(value, str | bool) else value[0]
-            shown = "" if one is True else f" {one!r}"
+            one = value[0] if isinstance(value, list) else value
+            shown = "" if one is True else f" {str(one)!r}"
             raise ValueError(f"demo has {what}; leave out {option(name)}{shown}.")
     return load_demo()
 

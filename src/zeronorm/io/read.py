@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core.errors import ParameterError
 from ..core.files import FileError, MissingFileError, PathLike, WhereError, quote
 from ..core.frames import frame_of, kinds_of
 from ..core.messages import option, remedy
+from .arrays import check_unnamed, read_names
 from .encoding import DROP, WAYS, Cells, ColumnProblem, coded, coded_whole, notes_of
 from .frames import cells_of, table_from
 from .meaning import notes_of_array, notes_of_roles
@@ -31,7 +31,6 @@ from .source import (
     check_path,
     checked_encoding,
     format_of,
-    not_utf8,
     refuse_format,
     standard_input,
 )
@@ -43,7 +42,7 @@ from .table import (
     assign,
     check_count,
     check_dates,
-    unique_names,
+    places_of_features,
 )
 from .texts import Texts, are_codes, shown
 
@@ -75,12 +74,12 @@ def read_blocks(
     if os.path.isfile(os.path.join(path, "zarr.json")):
         from .hdf5 import read_stored
 
-        refused = ("id", "drop", "only", "layer", "missing", "encoding", "decimal", "na", "dates",
-                   "feature_names")  # fmt: skip
-        for what in refused:
-            if getattr(request, what):
+        refused = "id drop only layer missing encoding decimal na dates feature-names"
+        for what in refused.split():
+            if getattr(request, what.replace("-", "_")):
+                said = option(f"--{what}")
                 raise FileError(
-                    f"{path}: a store has one matrix and its columns; leave out {what}."
+                    f"{path}: a store has one matrix and its columns; leave out {said}."
                 )
         yield read_stored(Path(path), request)
         return
@@ -114,44 +113,26 @@ def read_blocks(
                 raise FileError(f"{source}: no samples in it.")
             if not table.X.shape[1]:
                 raise FileError(f"{source}: no features in it.")
+            if request.feature_names is not None:
+                table = _named(source, table, request, request.feature_names)
             if form not in WITH_COLUMNS and request.like is None:
                 more = notes_of_array(table.feature_names, table.X, False)
                 table = replace(table, notes=(*table.notes, *more))
-            if request.feature_names is not None:
-                table = _with_names(table, source, request)
             yield replace(table, form=form)
 
 
-def _with_names(table: Dataset, source: Source, request: TableRequest) -> Dataset:
-    """Return a table whose features have the names in a file, a line for each."""
-    path, given = str(request.feature_names), option("--feature-names")
-    if table.feature_names is not None:
-        raise FileError(f"{source}: its features have names of their own; leave out {given}.")
-    words = Source(check_path(path), None, checked_encoding(request.encoding))
-    with words.open() as stream:
-        try:
-            text = stream.read().decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise not_utf8(words) from None
-    names = [line.strip() for line in text.rstrip("\n").split("\n")]
-    for number, name in enumerate(names, 1):
-        if not name or "\t" in name:
-            what = "is empty" if not name else f"has several fields: {quote(name)}"
-            raise FileError(
-                f"{path}: line {number} {what}; {given} needs a line with one name for each "
-                "feature, in their order."
-            )
-    X: Any = table.X
-    n, p = X.shape
-    if len(names) > p and hasattr(X, "indptr"):  # words that occur in no sample
-        X = sp.csr_array((X.data, X.indices, X.indptr), shape=(n, len(names)))
-    if len(names) != X.shape[1]:
-        raise FileError(
-            f"{path}: {len(names):,} names, and {source} has {p:,} features; write a line for each "
-            "feature, in their order."
-        )
-    names, notes = unique_names(names)
-    return replace(table, X=X, feature_names=names, notes=(*table.notes, *notes))
+def _named(source: Source, table: Dataset, request: TableRequest, path: PathLike) -> Dataset:
+    """Return a table whose features have the names in a file; of a model those that it needs."""
+    names, n = read_names(path, request.encoding), table.X.shape[1]
+    check_unnamed(source, path, table.feature_names, len(names), n)
+    table, like = replace(table, feature_names=names), request.like
+    if like is not None and like.sources is not None:
+        X: Any = table.X
+        places = places_of_features(path, like.sources, names)
+        return replace(table, X=X[:, places], feature_names=like.sources)
+    if like is not None:
+        check_count(str(path), n, like, True)
+    return table
 
 
 def read_request(path: PathLike, request: TableRequest, name: str | None = None) -> Dataset:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from .. import _kernels
 from ..core.files import FileError, PathLike, quote
+from ..core.messages import Doubt, counted
 from ..core.types import FloatArray, IndexArray
-from .arrays import as_labels, read_labels, read_others
+from .arrays import as_labels, read_labels, read_names, read_others
 from .delimited import PART, Text, cut, parts_of
 from .source import Source, Stream, check_path, is_label_file
 from .table import Dataset, TableRequest
@@ -216,9 +217,16 @@ def read_svmlight(
             )
         first = like.first_index
     notes: tuple[str, ...] = ()
-    width = max(rows.highest + 1 - first, 0 if like is None else like.n_features)
+    width = rows.highest + 1 - first
+    if request.feature_names is not None:
+        names = read_names(request.feature_names, request.encoding)
+        ends = rows.lowest, rows.highest
+        notes = tuple(check_ends(source, request.feature_names, names, ends, first))
+        width = len(names)
+    elif like is not None:
+        width = max(width, like.n_features)
     X = _matrix(rows, first, width)
-    if like is not None and width > like.n_features:
+    if like is not None and request.feature_names is None and width > like.n_features:
         last = like.n_features + first - 1
         if like.exact:
             raise FileError(
@@ -239,6 +247,26 @@ def read_svmlight(
         labels, name = read_labels(target, n_samples)
     others = read_others(source, request, n_samples, {}, labels=target is not None)
     return Dataset(X, labels, target_name=name, first_index=first, notes=notes, **others)
+
+
+def check_ends(
+    source: object, path: PathLike, names: Sequence[str], ends: tuple[int, int], first: int
+) -> list[str]:
+    """Refuse an index without a name; return a note where names fit other indices as well.
+
+    path : of the file with the names. ends : the least and the highest index that occur.
+    first : the index of the first name.
+    """
+    last, (lowest, highest) = len(names) - 1 + first, ends
+    if highest > last:
+        raise FileError(
+            f"{source}: the index {highest} has no name; {path} has {counted(len(names), 'name')}, "
+            f"for the indices {first} to {last}."
+        )
+    if not lowest or highest == len(names):  # which one reading alone allows
+        return []
+    why = "no index is 0" if first else "in the training of the model"
+    return [Doubt(f"the index {first} is {quote(names[0])} of {path}, as {why}")]
 
 
 def _report_line(source: Source, number: int, line: bytes) -> NoReturn:

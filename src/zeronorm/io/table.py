@@ -25,6 +25,7 @@ from ..core.files import (
     FileError,
     GapError,
     MissingFeaturesError,
+    PathLike,
     TargetError,
     WhereError,
     did_you_mean,
@@ -609,7 +610,6 @@ class TableRequest:
     columns: Mapping[str, str] = field(default_factory=dict)  # by what they are, as "time"
     drop: Sequence[str] = ()  # columns that are nothing
     only: Sequence[str] = field(default=(), kw_only=True)  # columns that may be features
-    feature_names: str | None = field(default=None, kw_only=True)  # a file of them
     layer: str | None = None  # which of several matrices
     where: Where | None = None  # which rows are kept
     missing: str | None = None  # what becomes of empty cells in features
@@ -620,6 +620,7 @@ class TableRequest:
     na: str | None = None  # what stands for a missing value, with commas, beside what always does
     dates: str | None = None  # how dates are written: "day-first", "month-first" or "iso"
     spill: Path | None = None  # where X of text may lie on the disk instead of in memory
+    feature_names: PathLike | None = None  # a file with a name on each line
 
     @property
     def absent(self) -> tuple[str, ...]:

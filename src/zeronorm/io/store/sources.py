@@ -421,9 +421,15 @@ class OfText(OfEntries):
         if not counts.any():
             raise FileError(f"{path}: no features in it (every line is a label alone).")
         self.first_index = int(counts[0] == 0)
+        self.ends = int(np.flatnonzero(counts)[0]), highest
         self.labels: FloatArray = np.concatenate(labels)
         self.indptr = _pointers(counts[self.first_index :])
         self.shape = self.labels.size, self.indptr.size - 1
+
+    def widen(self, n_features: int) -> None:
+        """Add features that are 0 in all rows."""
+        self.indptr = np.pad(self.indptr, (0, n_features - self.shape[1]), "edge")
+        self.shape = self.shape[0], n_features
 
     def _entries(self, first: int, last: int) -> Iterator[Entries]:
         low = first + self.first_index

@@ -14,7 +14,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ...core.errors import Column, InPython, Message, Parameter, ParameterError
-from ...core.files import FileError, locks, quote, remove_leftovers
+from ...core.files import FileError, PathLike, locks, quote, remove_leftovers
 from ...core.types import IndexArray
 from ...data.arrays import BLOCK_BYTES
 from ...data.store import (
@@ -45,14 +45,17 @@ from ...data.store import (
     write_texts,
     write_whole,
 )
+from ..arrays import check_unnamed, read_names
 from ..encoding import FREQUENT, WAYS, describe_codings
 from ..read import parts_of
+from ..svmlight import check_ends
 from ..table import Dataset
 from .sources import (
     KINDS,
     Contents,
     Matrix,
     OfDesign,
+    OfText,
     beside,
     of_genotypes,
     of_table,
@@ -102,6 +105,7 @@ def write_store(
     dtype: str | None = None,
     memory: int = 1 << 30,
     missing: str | None = None,
+    feature_names: PathLike | None = None,
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Conversion:
@@ -149,6 +153,8 @@ def write_store(
         What becomes of empty cells of a table, as in `read_table`. The store keeps where they are,
         as `uns/missing`, and has 0 there: what reads it as X fills them with means over the rows of
         training, in every fold by its own.
+    feature_names : path-like or None
+        A file with the names of features that have none, a line each, as of `read_table`.
     memory : int
         Bytes that columns on the way may take, about.
     overwrite : bool
@@ -188,6 +194,8 @@ def write_store(
     contents, sources, identity = _opened(
         data, target, id, keep, drop, layer, encoding, decimal, missing, path.parent
     )
+    if feature_names is not None:
+        contents = _named(data, contents, feature_names, encoding)
     matrix = contents.matrix
     _check_names(contents)
     kind = _kind(matrix, dtype)
@@ -228,6 +236,17 @@ def write_store(
     return Conversion(
         path, matrix.shape, matrix.is_sparse, kind.name, tuple(contents.columns), resumed, notes
     )
+
+
+def _named(data: Any, contents: Contents, path: PathLike, encoding: str | None) -> Contents:
+    """Return contents with the names of features that a file has."""
+    names, matrix = read_names(path, encoding), contents.matrix
+    source, notes = data if isinstance(data, str | os.PathLike) else "data", list[str]()
+    if isinstance(matrix, OfText):
+        notes = check_ends(source, path, names, matrix.ends, matrix.first_index)
+        matrix.widen(len(names))
+    check_unnamed(source, path, contents.features, len(names), matrix.shape[1])
+    return replace(contents, features=names, notes=(*contents.notes, *notes))
 
 
 def _check_free(path: Path, overwrite: bool) -> None:
