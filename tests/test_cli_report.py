@@ -454,7 +454,7 @@ def test_the_auc_of_a_page_is_that_of_select(run, tmp_path):
         assert f"the model has {auc:.3f}" in text, name
 
 
-# What a model file keeps of its selection.
+# The report of a selection that a model file keeps.
 
 
 def test_a_model_says_what_select_said(run, tmp_path):

@@ -1,4 +1,4 @@
-"""What was found, as records, text and pages.
+"""Results as records, text and pages.
 
 `records` has the records that `--json` prints and model files keep, and `records.schema()` their
 JSON Schema; `create.report` writes a page of a fitted estimator, `zeronorm.report`.

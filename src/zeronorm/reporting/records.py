@@ -365,7 +365,7 @@ class Stable(Feature, frozen=True, kw_only=True):
 
 
 class StabilityFound(Record, frozen=True, kw_only=True):
-    """What half-samples choose.
+    """The features that half-samples choose.
 
     unit : what is counted.
     n_left_out : further pairs of which a half has no model.
@@ -474,7 +474,7 @@ class Members(Record, frozen=True, kw_only=True):
 
 
 class SubstitutesFound(Record, frozen=True, kw_only=True):
-    """What could take the place of a selected feature, or group.
+    """Substitutes of a selected feature, or group.
 
     index : the feature, or the name of the group.
     without, costs : the share by which the objective grows without it, and with each substitute.
@@ -518,7 +518,7 @@ class Improvement(Searched, frozen=True, kw_only=True):
 
 
 class SizeTrust(Record, frozen=True, kw_only=True):
-    """What else would do instead of the model of a size, for each problem."""
+    """The alternatives to the model of a size, for each problem."""
 
     substitutes: list[list[SubstitutesFound]]
     proofs: list[Improvement]  # none where nothing was searched
@@ -544,7 +544,7 @@ class Trust(Record, frozen=True, kw_only=True):
 
 
 class Report(Record, frozen=True, kw_only=True):
-    """What a model file keeps of its selection.
+    """The report of a selection that a model file keeps.
 
     leaks : the places of the notes that make the whole result doubtful.
     """
@@ -554,7 +554,7 @@ class Report(Record, frozen=True, kw_only=True):
     leaks: list[int]
 
 
-# What the other commands print.
+# The documents of the other commands.
 
 
 class PathPoint(Record, frozen=True, kw_only=True):
@@ -706,7 +706,7 @@ class Signs(Record, frozen=True, kw_only=True):
 
 
 class Claim(Record, frozen=True, kw_only=True):
-    """What a certificate claims, and what was recomputed; null: refuted or undecided."""
+    """The claim of a certificate, and its recomputation; null: refuted or undecided."""
 
     label: Label = msgspec.field(name="class")
     features: list[Feature]
@@ -818,7 +818,7 @@ class ClassScores(Record, frozen=True, kw_only=True):
 
 
 class ResponseScores(Record, frozen=True, kw_only=True):
-    """What is explained of a response, and errors in its unit."""
+    """The explained share of a response, and errors in its unit."""
 
     response: str
     score: float | None

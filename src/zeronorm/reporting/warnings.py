@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..io.table import Dataset
     from .records import ChosenPoint, Feature, ModelFound
 
-_MOST = 4  # A note names so many labels or columns.
+_MOST = 4  # labels or columns that a note names
 _WAY = "if made from it, or known only after it, leave out by --drop"
 NUMBERS = "if it measures nothing, say --id or --drop"
 

@@ -1,1 +1,1 @@
-"""What commands find out: --json prints it, a report shows it. It has types of JSON alone."""
+"""Functions that make the records which --json prints and reports show."""

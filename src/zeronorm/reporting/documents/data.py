@@ -187,7 +187,7 @@ def _records(table: Dataset) -> Iterator[Column]:
     for order, (name, (values, infinite)) in enumerate(
         zip(table.feature_names or (), numbers, strict=True)
     ):
-        # Of plain numbers nothing else has to be known, and there may be a million of them.
+        # Plain numbers need nothing else, and there may be a million of them.
         plain = not (infinite or order in problems or order in texts)
         constant = values["distinct"] in (0, 1)
         record: dict[str, Any] = {"kind": "number", "problem": None, "constant": constant}

@@ -50,7 +50,7 @@ def scores_of_classes(
         hot = labels[:, None] == classes
         with np.errstate(divide="ignore"):
             losses = -np.log(proba[hot.nonzero()])
-        # That of two classes is of one event, half the sum over both.
+        # The score of two classes is that of one event, half the sum over both.
         squares = ((proba - hot) ** 2).sum(axis=1) / (2 if len(classes) == 2 else 1)
         scores |= {"log_loss": _mean_of(losses), "brier": _mean_of(squares)}
     if measure is not None and measure.name not in scores:
@@ -225,7 +225,7 @@ def _measured(
     positive: Any,
     chance: bool = False,
 ) -> Scored:
-    """Return a measure as a score; rows that were drawn several times are so many rows."""
+    """Return a measure as a score; a row counts as often as it was drawn."""
     if len(classes) == 2 and positive == classes[0]:
         decision, classes = -decision, classes[::-1]
 

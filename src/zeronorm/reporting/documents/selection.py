@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from ...io.input import Samples
 
 
-# What a cross-validation gives.
+# The results of a cross-validation.
 Chosen: TypeAlias = L1ClassifierCV | L1RegressorCV | L1SurvivalAnalysisCV
 
 

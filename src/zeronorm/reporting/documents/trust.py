@@ -256,7 +256,7 @@ class Question:
     ) -> tuple[Trust, list[Proof]]:
         """Return how sure the selection is, and the proofs of the chosen model, to draw them.
 
-        What is known is not computed again.
+        Known parts are not computed again.
 
         n_pairs : of half-samples; 0 for none.
         time_limit : seconds for the search of each size and for the near-optimal sets; 0 for
@@ -422,7 +422,7 @@ def _substitutes(one: Substitutes, units: CountedUnits, n: int) -> SubstitutesFo
 
 @dataclass(frozen=True, slots=True)
 class CountedUnits:
-    """What the budget of a model counts: features, or whole `groups` of them by their labels."""
+    """The units of a budget: features, or whole `groups` of them by their labels."""
 
     table: Dataset
     groups: Groups | None = None
@@ -435,7 +435,7 @@ class CountedUnits:
 
     @property
     def kind(self) -> Literal["features", "groups"]:
-        """What they are called."""
+        """Return the kind of the units."""
         return "features" if self.groups is None else "groups"
 
     def within(self, support: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a page says of the models of each size, in sentences and tables."""
+"""The sentences and tables of a page, for the models of each size."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NEAR = 20  # features of the near-optimal lists that are shown
 
 
 class Answers:
-    """What a page says of the models in the document of a selection.
+    """The sentences of a page about the models of a selection.
 
     document : what was found. trust : how sure that is.
     """
@@ -62,7 +62,7 @@ class Answers:
 
     @property
     def unit(self) -> str:
-        """What the budget counts: a feature, or a (whole) group."""
+        """Return the unit of the budget: a feature, or a (whole) group."""
         return str(self.trust.unit)[:-1]
 
     @property

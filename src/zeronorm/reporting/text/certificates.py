@@ -1,4 +1,4 @@
-"""What certificates and proofs say, in words; the reports of `certify`, `prove`, `verify`."""
+"""The words of certificates and proofs; the reports of `certify`, `prove`, `verify`."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _LOSSES = {
     "ordinal": "ordinal logistic loss",
     "cox_efron": "Cox's partial likelihood with Efron's ties",
 }
-_MAX_EQUIVALENTS = 5  # A report names so many duplicates of a feature.
-_MAX_NAMES = 20  # A report names so many features,
-_MAX_LISTED = 30  # and so many of a list that was given.
-_SLACK = 22.0  # A verified gap is true to so many rtol: the theorem on what `verify` proves.
+_MAX_EQUIVALENTS = 5  # duplicates of a feature that a report names
+_MAX_NAMES = 20  # features that a report names,
+_MAX_LISTED = 30  # and features of a given list
+_SLACK = 22.0  # times rtol, a verified gap is true: the theorem on what `verify` proves
 
 _ENDS = {
     "LIMIT": "--limit is reached",

@@ -21,9 +21,9 @@ from ..records import (
 from .tables import empty_grid, open_console, print_header, print_pairs, styled
 from .words import words_of
 
-_PREVIEW = 10  # A report without --output shows so many predictions.
+_PREVIEW = 10  # predictions that a report without --output shows
 _MAX_MORE = 6  # So many probabilities of a sample fit a terminal.
-_MAX_CONFUSION = 10  # The confusion matrix of so many classes still fits a terminal.
+_MAX_CONFUSION = 10  # classes whose confusion matrix fits a terminal
 
 NAMES = {
     "accuracy": "accuracy",
@@ -38,7 +38,7 @@ NAMES = {
     "c_index": "Harrell's C",
 }
 _LOSSES = {"log_loss", "brier", "rmse", "mae"}  # the smaller, the better
-# What tells whether a model is of use: the first of these that there is.
+# The scores that tell whether a model is useful; the first one present counts.
 TELLING = ("auc", "r2", "d2", "c_index")
 
 

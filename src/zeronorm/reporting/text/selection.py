@@ -67,16 +67,16 @@ _SENTENCES = {
     # Training for a measure is no method of `zeronorm.methods`.
     "measure": "measure: blocks of features and cuts of the measure, in two layers",
 }
-# Of every method, what the moment is called at which a feature entered, and what that counts.
+# By method: the name of the step at which a feature entered, and its field.
 _ENTERED = {
     **{name: one.entered for name, one in METHODS.items()},
     **dict.fromkeys(("auto", "measure"), METHODS["pool"].entered),
 }
-_MAX_RESPONSES = 8  # A report has the scores of so many.
-_LOOSE = 0.1  # Of a gap from here on a report says what may make it smaller.
+_MAX_RESPONSES = 8  # responses whose scores a report has
+_LOOSE = 0.1  # From this gap on, a report says how to make it smaller.
 _VACUOUS = 0.995  # A gap above this is not told as a claim.
 
-# What compares sizes, where the user does not say.
+# The score that compares sizes by default.
 _LOSSES = {
     "log_loss": "log-loss",
     "squared_error": "half squared error",
@@ -84,7 +84,7 @@ _LOSSES = {
     "partial_likelihood": "-log partial lik.",
 }
 
-_MAX_NAMES = 20  # A report names so many features.
+_MAX_NAMES = 20  # features that a report names
 
 
 def print_selection(document: SelectionFound, quiet: bool = False) -> None:
@@ -356,7 +356,7 @@ def _facts(
     if known:
         facts.append(("", styled((scope(known[0], by_folds), "dim"))))
         loose = max(one.gap for one in known) >= _LOOSE and proofs.count(None) == len(proofs)
-        # Of a list for each class there is no command.
+        # No command takes a list for each class.
         if loose and len(labels) == 1 and model.file is not None and not quiet:
             own = show(shlex.quote(model.file))
             facts.append(("", styled(("tighten it: ", "dim"), f"zeronorm certify {own} DATA")))
@@ -514,8 +514,8 @@ _POINTS = {
     "features",
 }
 _POINTS_OF_CLASSES = "Over all classes: the mean share explained and the largest gap."
-_MAX_ENTRIES = 20  # A report shows so many features in the order in which they enter.
-_MAX_POINTS = 20  # A report shows so many points of a path.
+_MAX_ENTRIES = 20  # features of a path that a report shows
+_MAX_POINTS = 20  # points of a path that a report shows
 
 
 def print_path(document: PathFound, quiet: bool = False) -> None:
@@ -656,7 +656,7 @@ def _path_facts(document: PathFound, quiet: bool) -> list[tuple[str, str | Text]
     return facts
 
 
-_MAX_DOUBTFUL = 10  # A report shows so many features that are not counted.
+_MAX_DOUBTFUL = 10  # features that are no discoveries, and are shown
 
 
 def print_discoveries(document: DiscoveriesFound, quiet: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What the reports are made of: a console, tables fitted to its width, pairs, numbers.
+"""The parts of text reports: a console, tables fitted to its width, pairs, numbers.
 
 Text from a file goes through `show`. A table gives its numbers the width they need and cuts names
 and descriptions to what is left.
@@ -27,12 +27,12 @@ _TermT = TypeVar("_TermT", bound=Term)
 
 styled = Text.assemble  # of texts and (text, style)
 
-GAP = 2  # Between two columns of a table are so many cells.
+GAP = 2  # cells between two columns of a table
 LEAST_NAME, LEAST_GROUP = 7, 5  # cells of the names of a feature and of its group
 WRAPPED = 11  # cells of a head in a narrow terminal, where it is no single word
-MAX_ROWS = 50  # A report shows so many features of a model.
-_HEAD = 14  # A name at the head of a column has so many characters at most.
-_NAMES = 22  # What rank and names of the features need, at least,
+MAX_ROWS = 50  # features of a model that a report shows
+_HEAD = 14  # characters of a name at the head of a column, at most
+_NAMES = 22  # cells that rank and names of the features need, at least,
 _GROUPS = 8  # and those of their groups.
 _STRONGEST = ("strongest", "second", "third")
 

@@ -24,7 +24,7 @@ class Words:
 
     @property
     def legend(self) -> str:
-        """What the columns of effects are."""
+        """Return the meaning of the columns of effects."""
         if not self.ratio:
             return (
                 f"coefficient: change of the {self.what} per unit of the feature; coefficient per "
@@ -37,7 +37,7 @@ class Words:
         )
 
 
-_MAX_NAMED = 6  # A line names so many responses.
+_MAX_NAMED = 6  # responses that a line names
 _SCORES = {
     "accuracy": ("accuracy", ""),
     "r2": ("R²", "0: as good as the mean; 1: perfect"),
