@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import os
+import queue
 import re
 import shlex
 import signal
@@ -1027,6 +1028,27 @@ def test_progress_has_a_share_and_the_time_left(monkeypatch):
             "2 of 1,200 passes, 0%, 3:19:40 left",
             "1,202 passes",  # more than was thought
         ]
+
+
+def test_logs_have_a_line_of_progress_now_and_then(monkeypatch):
+    """A job in a queue would be silent for hours, and nobody could tell it from one that hangs."""
+    lines = queue.Queue()
+    monkeypatch.setattr(zeronorm.cli.messages, "say", lines.put)
+    monkeypatch.setattr(ProgressBar, "seconds", 0.001)
+    with ProgressBar(quiet=False) as progress:
+        progress.phase("Reading a.svm")
+        while not (line := lines.get(timeout=60)).endswith("  Reading a.svm"):
+            assert line.endswith("  Working")
+        progress.phase("Writing", 40, "feature features")
+        progress.advance(10)
+        while not (line := lines.get(timeout=60)).endswith("  Writing: 10 of 40 features, 25%"):
+            pass
+        assert re.fullmatch(r"0:\d\d  .*", line)
+    while not lines.empty():
+        lines.get()
+    with ProgressBar(quiet=True) as progress:
+        assert progress._teller is None
+    assert lines.empty()  # the first one has ended, too
 
 
 @pytest.mark.parametrize("option", ["--no-save", "--quiet", "--json"])

@@ -339,10 +339,19 @@ class Work:
 
 
 class ProgressBar:
-    """A bar on stderr, on a terminal only, and only for work that takes more than a second."""
+    """The progress of work: a bar on a terminal, after a second; else a line now and then.
+
+    The lines are for the logs of batch jobs, on stderr.
+    """
+
+    seconds = 30.0  # from one line to the next
 
     def __init__(self, quiet: bool) -> None:
         self._wanted = not quiet and sys.stderr.isatty()
+        self._by_line = not quiet and not self._wanted
+        self._phase, self._count = "", ""
+        self._end = threading.Event()
+        self._teller: threading.Thread | None = None
         self._bar: Any = None
         self._task: Any = None
         self._timer: threading.Timer | None = None
@@ -375,9 +384,22 @@ class ProgressBar:
             self._timer = threading.Timer(1.0, self._bar.start)
             self._timer.daemon = True
             self._timer.start()
+        elif self._by_line:
+            self._teller = threading.Thread(target=self._tell, daemon=True)
+            self._teller.start()
         return self
 
+    def _tell(self) -> None:
+        """Write a line now and then until the work ends."""
+        begin = time.monotonic()
+        while not self._end.wait(self.seconds):
+            count = f": {self._count}" if self._count else ""
+            say(f"{_clock(time.monotonic() - begin)}  {self._phase or 'Working'}{count}")
+
     def __exit__(self, *_: object) -> None:
+        self._end.set()
+        if self._teller is not None:
+            self._teller.join()
         if self._timer is not None:
             self._timer.cancel()
             self._timer.join()
@@ -389,9 +411,10 @@ class ProgressBar:
         total : how many units there are to do, if that is known. unit : one and several of them.
         """
         self._total, self._unit, self._first = total, unit.split(), None
+        self._phase, self._count = show(description, 60), ""
         if self._bar is not None:
             self._bar.remove_task(self._task)  # rich forgets no total
-            self._task = self._bar.add_task(show(description, 60), total=total, count="")
+            self._task = self._bar.add_task(self._phase, total=total, count="")
 
     def advance(self, done: int) -> None:
         """Report how many units are done in this phase: how many that is of all, the time left."""
@@ -420,6 +443,7 @@ class ProgressBar:
         self._show(min(share, 1.0), 1, count, description="Proving")
 
     def _show(self, done: float, total: int | None, count: str, **more: Any) -> None:
+        self._phase, self._count = more.get("description", self._phase), count
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total, count=count, **more)
 
