@@ -78,12 +78,12 @@ def test_obs(cells):
     ("options", "message"),
     [
         ({"target": "odd"}, r"'odd' of obs is missing in 1 samples, the first of which is 'cell4'"),
-        ({"target": "celltype"}, r"obs has no column 'celltype'\. Did you mean 'cell_type'"),
+        ({"target": "celltype"}, r"no column 'celltype' of obs .* Did you mean 'cell_type'"),
         ({"target": "age,batch"}, r"targets of several columns must be numbers"),
         ({"need_labels": True}, r"nothing says what to predict; name a column of obs"),
         ({"layer": "count"}, r"no layer 'count' in it\. Did you mean 'counts'"),
         ({"id": "batch"}, r"only a column of CSV, JSON lines, Excel or Parquet can be the id"),
-        ({"columns": {"time": "tme"}}, r"obs has no column 'tme'. Did you mean 'time'"),
+        ({"columns": {"time": "tme"}}, r"no column 'tme' of obs .* Did you mean 'time'"),
     ],
 )
 def test_what_is_not_there_is_told(cells, options, message):

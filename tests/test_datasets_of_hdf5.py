@@ -65,7 +65,7 @@ def test_what_is_taken_where_none_is_named(path, tmp_path):
     assert read_table(path, "kind").y.tolist() == ["a", "b"] * 20
     with pytest.raises(FileError, match=r"no dataset 'study/expresion'.*'study/expression'"):
         read_table(path, layer="study/expresion")
-    with pytest.raises(FileError, match="no dataset 'study/other' of 40 values"):
+    with pytest.raises(FileError, match="no dataset 'study/other' with a value for each of 40 samples"):
         read_table(path, "study/other")
     with h5py.File(tmp_path / "y.h5", "w") as file:
         file["y"] = np.ones(3)

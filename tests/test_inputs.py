@@ -775,7 +775,7 @@ WRONG = [
         "column names them with id.",
     ),
     ("a.csv", {"samples": "p.csv", "target": "age", "force": "age"}, "leave it out of force or"),
-    ("a.csv", {"samples": "p.csv", "target": "id", "covariates": "aged"}, "covariates: no column"),
+    ("a.csv", {"samples": "p.csv", "target": "x", "covariates": "aged"}, "covariates: no column"),
     ("a.csv", {"need_labels": True}, "nothing says what to predict; name it with target"),
     ("a.csv", {"target": "p.csv"}, "with samples=FILE target=COLUMN"),
     ("a.csv", {"target": "p.csv:age"}, "samples='p.csv' target='age'"),

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..core.files import FileError, Require, SampleNamesError, check_fields, quote
-from ..core.messages import Doubt, remedy
+from ..core.messages import Doubt, counted, remedy, some
 from ..core.types import Design, FloatArray
 from .meaning import (
     DAY_FIRST,
@@ -315,7 +315,7 @@ def _of_text(column: str, texts: Texts, order: str | None) -> Coding | ColumnPro
         most = f"a category has at most {MAX_LEVELS:,}, and half as many as rows"
         units = units_of(counts) if not codes else []
         if units:
-            what = f"is a number, and the units of the column are several ({_listed(units)})"
+            what = f"is a number, and the units of the column are several ({some(units, _LISTED)})"
             return problem(what, bool, "write all numbers in one unit", DROP)
         kind = "a code that begins with a zero" if codes else "text"
         what = f"is {kind}, with {many}; {most}"
@@ -366,7 +366,7 @@ def _as_what(column: str, codings: Mapping[str, Coding]) -> str:
         return "as none of the levels that it knows, each of which has a coefficient"
     if len(base) == 1:
         return f"as if it were {shown[0]}, the base level"
-    return f"as if it were one of {_listed(shown)}, which have no coefficient"
+    return f"as if it were one of {some(shown, _LISTED)}, which have no coefficient"
 
 
 def _said_of_filled(
@@ -375,7 +375,7 @@ def _said_of_filled(
     of_model, of_rows = "means", "mean"
     if by_frequency(codings):
         of_model, of_rows = "most frequent values", "most frequent value"
-    shown = _listed([f"{column} {count:,}" for column, count in filled.items()])
+    shown = some([f"{column} {count:,}" for column, count in filled.items()], _LISTED)
     of_text = {one.column for one in codings.values() if one.kind == "category"}
     ways = []
     if not of_text.issuperset(filled):
@@ -387,8 +387,8 @@ def _said_of_filled(
     if not of_text.isdisjoint(filled):
         ways.append("text by a level of its own")
     how = f"{'as the model was trained: ' if by_model else ''}{'; '.join(ways)}"
-    total = _count(sum(filled.values()), "empty cell")
-    return f"{total} in {_count(len(filled), 'column')} filled ({shown}) {how}"
+    total = counted(sum(filled.values()), "empty cell")
+    return f"{total} in {counted(len(filled), 'column')} filled ({shown}) {how}"
 
 
 _READ = {
@@ -414,12 +414,12 @@ def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
     notes = []
     if categories:
         notes.append(
-            f"{_count(len(categories), 'column')} of text as categories, with the number of their "
-            f"levels: {_listed(categories)}"
+            f"{counted(len(categories), 'column')} of text as categories, with the number of their "
+            f"levels: {some(categories, _LISTED)}"
         )
     notes += [
-        f"{_count(len(columns), 'column')} of dates{read} as days since the first: "
-        f"{_listed(columns)}"
+        f"{counted(len(columns), 'column')} of dates{read} as days since the first: "
+        f"{some(columns, _LISTED)}"
         for read, columns in dates.items()
     ]
     written = [
@@ -429,8 +429,8 @@ def notes_of_kinds(columns: Iterable[tuple[Coding, Content]]) -> list[str]:
     ]
     if written:
         notes.append(
-            f"{_count(len(written), 'column')} of numbers with units or signs, read without them: "
-            f"{_listed(written)}"
+            f"{counted(len(written), 'column')} of numbers with units or signs, read without them: "
+            f"{some(written, _LISTED)}"
         )
     notes += notes_of_codes(
         (one.column, one.levels)
@@ -473,8 +473,8 @@ def notes_of_numbers(names: Sequence[str] | None, X: Any) -> list[str]:
 def _said_of_constants(names: Sequence[str]) -> list[str]:
     if not names:
         return []
-    what = _count(len(names), "column")
-    return [f"{what} with one value or none, which can never be selected: {_listed(names)}"]
+    what = counted(len(names), "column")
+    return [f"{what} with one value or none, which can never be selected: {some(names, _LISTED)}"]
 
 
 def is_constant(coding: Coding, content: Content) -> bool:
@@ -485,16 +485,6 @@ def is_constant(coding: Coding, content: Content) -> bool:
         return len(content.counts()) < 2
     known = content[~np.isnan(content)]
     return not known.size or bool((known == known[0]).all())
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    known = list(names)
-    more = f" and {len(known) - _LISTED:,} more" if len(known) > _LISTED else ""
-    return ", ".join(known[:_LISTED]) + more
 
 
 _SHOWN = 10  # columns of a list of bad ones

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,52 +34,60 @@ from .source import Source, Stream, check_path, is_label_file, of_loom
 from .table import Dataset, Layout, TableRequest, is_missing, places_of_features, unique_names
 
 
-class CellMatrix(Protocol):
-    """A matrix of samples and features, and columns of the samples."""
+class CellMatrix:
+    """A matrix of samples and features, and columns of the samples: what all files have."""
 
-    layer: str | None
-
-    @property
-    def layers(self) -> Sequence[str]:
-        """The names of other matrices."""
-
-    @property
-    def samples(self) -> list[str] | None:
-        """Their names, where they have any."""
-
-    @property
-    def features(self) -> list[str] | None:
-        """Their names, where they have any."""
-
+    layer: str | None = None
+    layers: Sequence[str] = ()  # the names of other matrices
+    columns: Sequence[str] = ()  # of the samples, by name
+    samples: list[str] | None = None  # their names, where they have any
+    features: list[str] | None = None
+    descriptions: list[str] | None = None
+    notes: tuple[str, ...] = ()
+    kept: NDArray[np.int64] | None = None  # the rows that are chosen; None: all
     n_samples: int
-    descriptions: list[str] | None
-    notes: tuple[str, ...]
+    n_rows: int  # of the file
+    path: object  # for messages
+    words = "the column {} of obs", "missing"  # how messages call a column, and a gap in it
 
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
+    def _values(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return a column that is there, and where it has no value."""
+        raise NotImplementedError
 
-    kept: NDArray[np.int64] | None  # the rows that are chosen; None: all
-
-    def column(self, name: str) -> NDArray[Any]:
-        """Return numbers or text, one for each sample."""
+    def _whole(self, n_threads: int) -> Design:
+        """Return the matrix with all rows."""
+        raise NotImplementedError
 
     def cells_of(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return numbers or text, one for each row of the file, and where there is none."""
+        what = self.words[0].format(quote(name))
+        if name not in self.columns:
+            raise FileError(
+                f"{self.path}: no {what.removeprefix('the ')} with a value for each of "
+                f"{self.n_rows} samples.{did_you_mean(name, self.columns)}"
+            )
+        values, missing = self._values(name)
+        if values.shape != (self.n_rows,):
+            raise FileError(
+                f"{self.path}: {what} must have one value for each of {self.n_rows} samples; its "
+                f"shape is {values.shape}. Write the file again."
+            )
+        return values, missing
 
-    def keep(self, rows: NDArray[np.int64]) -> None:
-        """Leave out all other samples."""
-
-    def design(self) -> Design:
-        """Return the matrix."""
-
-
-class _Kept:
-    """Base class of matrices of which some rows are chosen."""
-
-    kept: NDArray[np.int64] | None = None
-    samples: list[str] | None = None
-    n_samples: int
+    def column(self, name: str) -> NDArray[Any]:
+        """Return numbers or text, one for each sample."""
+        values, missing = self.cells_of(name)
+        rows = np.arange(self.n_rows) if self.kept is None else self.kept
+        gaps = rows[missing[rows]]
+        if gaps.size:
+            what, absent = self.words
+            names = dict(zip(rows.tolist(), self.samples or (), strict=False))
+            first = quote(names[gaps[0]]) if names else f"that of row {gaps[0]}"
+            raise FileError(
+                f"{self.path}: {what.format(quote(name))} is {absent} in {gaps.size} samples, the "
+                f"first of which is {first}. Leave them out, or fill them in."
+            )
+        return values[rows]
 
     def keep(self, rows: NDArray[np.int64]) -> None:
         """Leave out all other samples."""
@@ -87,12 +95,9 @@ class _Kept:
             self.samples = [self.samples[row] for row in rows]
         self.kept, self.n_samples = rows, rows.size
 
-    def _of_kept(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the rows that are chosen."""
-        return values if self.kept is None else values[self.kept]
-
-    def _view(self, design: Design) -> Design:
-        """Return the rows that are chosen."""
+    def design(self, n_threads: int = 1) -> Design:
+        """Return the matrix, of the rows that are chosen."""
+        design = self._whole(n_threads)
         return design if self.kept is None else Rows(design, self.kept)
 
 
@@ -186,7 +191,7 @@ def table_from(source: Any, cells: CellMatrix, request: TableRequest) -> Dataset
     )  # fmt: skip
 
 
-def _roles(request: TableRequest, known: list[str]) -> dict[str, str]:
+def _roles(request: TableRequest, known: Sequence[str]) -> dict[str, str]:
     """Return the columns that are asked for, and those of a model that the file has."""
     roles = dict(request.columns)
     if request.like is not None:
@@ -259,7 +264,7 @@ class MissingLayerError(FileError, KeyError):
     __str__ = Exception.__str__
 
 
-class Annotated(_Kept):
+class Annotated(CellMatrix):
     """A matrix of samples and features, and what a file says of both.
 
     Parameters
@@ -270,7 +275,7 @@ class Annotated(_Kept):
     """
 
     def __init__(self, group: Any, path: str, layer: str | None = None) -> None:
-        self._group, self._path, self.layer = group, path, layer
+        self._group, self.path, self.layer = group, path, layer
         self._genomes = genomes_of(group)
         if "X" not in group and not self._genomes and "layers" not in group:
             raise FileError(
@@ -278,54 +283,21 @@ class Annotated(_Kept):
                 f"{', '.join(map(quote, list(group)[:12])) or 'nothing'}."
             )
         if self._genomes:
+            self.layers = sorted(self._genomes)
             self._open_10x(_chosen(self._genomes, layer, path))
         else:
+            has_raw = "raw" in group or "raw.X" in group
+            self.layers = [*group.get("layers", ()), *([RAW] if has_raw else [])]
             self._open_layer(layer)
+            self.columns = _columns_of(group["obs"])
 
-    def design(self, n_threads: int = 1) -> Design:
+    def _whole(self, n_threads: int) -> Design:
         """Return the matrix as a design whose columns have names."""
-        if self._genomes:
-            return self._view(Chunked(self._matrix, n_threads).named(self.features))
-        return self._view(open_lazy(self._matrix, n_threads).named(self.features))
+        found = Chunked if self._genomes else open_lazy
+        return found(self._matrix, n_threads).named(self.features)
 
-    @property
-    def layers(self) -> list[str]:
-        """The names of the matrices beside X; of 10x those of all genomes."""
-        if self._genomes:
-            return sorted(self._genomes)
-        layers = list(self._group["layers"]) if "layers" in self._group else []
-        return [*layers, *([RAW] if "raw" in self._group or "raw.X" in self._group else [])]
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of what is known of the samples."""
-        return [] if self._genomes else _columns_of(self._group["obs"])
-
-    def cells_of(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return numbers or text, one for each row of the file, and where there is none."""
-        if name not in self.columns:
-            raise FileError(
-                f"{self._path}: obs has no column {quote(name)}.{did_you_mean(name, self.columns)}"
-            )
-        values, missing = _column(self._group, name)
-        if values.shape != (self._n_rows,):
-            raise FileError(
-                f"{self._path}: the column {quote(name)} of obs must have one value for each of "
-                f"{self._n_rows} samples; its shape is {values.shape}."
-            )
-        return values, missing
-
-    def column(self, name: str) -> NDArray[Any]:
-        """Return numbers or text, one for each sample."""
-        values, missing = map(self._of_kept, self.cells_of(name))
-        row = np.flatnonzero(missing)
-        if row.size:
-            raise FileError(
-                f"{self._path}: the column {quote(name)} of obs is missing in {row.size} samples, "
-                f"the first of which is {quote((self.samples or [])[row[0]])}. Leave them out, or "
-                "fill them in."
-            )
-        return values
+    def _values(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        return _column(self._group, name)
 
     def _open_layer(self, layer: str | None) -> None:
         """Find a matrix of AnnData, the names of its features and of the samples."""
@@ -333,7 +305,7 @@ class Annotated(_Kept):
         if layer is None:
             if "X" not in group:
                 raise FileError(
-                    f"{self._path}: no matrix X in it; name one of the layers: "
+                    f"{self.path}: no matrix X in it; name one of the layers: "
                     f"{', '.join(map(quote, self.layers)) or 'there are none'}."
                 )
             self._matrix = group["X"]
@@ -344,16 +316,15 @@ class Annotated(_Kept):
             of = "raw.var" if "raw.X" in group else "raw/var"
         else:
             raise MissingLayerError(
-                f"{self._path}: no layer {quote(layer)} in it."
+                f"{self.path}: no layer {quote(layer)} in it."
                 + (did_you_mean(layer, self.layers) if self.layers else " It has X alone.")
             )
         for name in ("obs", of):
             if name not in group:
-                raise FileError(f"{self._path}: no table {name} in it; write the file again.")
+                raise FileError(f"{self.path}: no table {name} in it; write the file again.")
         self.samples = _index(group["obs"])
         names = _index(group[of])
         self.features, self.notes = unique_names(names)
-        self.descriptions: list[str] | None = None
         self._check_sizes(tuple(_shape(self._matrix)))
 
     def _open_10x(self, group: Any) -> None:
@@ -380,11 +351,11 @@ class Annotated(_Kept):
         self._check_sizes((n_samples, n_features))
 
     def _check_sizes(self, shape: tuple[int, ...]) -> None:
-        self.n_samples = self._n_rows = len(self.samples or [])
-        named = self.n_samples, len(self.features)
+        self.n_samples = self.n_rows = len(self.samples or [])
+        named = self.n_samples, len(self.features or [])
         if shape != named:
             raise FileError(
-                f"{self._path}: the matrix has the shape {shape}, but {named[0]} samples and "
+                f"{self.path}: the matrix has the shape {shape}, but {named[0]} samples and "
                 f"{named[1]} features have names. Write the file again."
             )
 
@@ -511,20 +482,17 @@ def is_plain(group: Any) -> bool:
     return not _ANNDATA & set(group)
 
 
-class Datasets(_Kept):
+class Datasets(CellMatrix):
     """The arrays of an HDF5 file by their paths, as "study/expression".
 
     layer : which array is the matrix; None: "X", or the only one of two dimensions.
     """
 
-    features: list[str] | None = None
-    samples: list[str] | None = None
-    descriptions: list[str] | None = None
-    notes: tuple[str, ...] = ()
+    words = "the dataset {}", "NaN"
 
     def __init__(self, group: Any, path: str, layer: str | None = None) -> None:
         layer = layer and layer.strip("/")
-        self._path, self.layer = path, layer
+        self.path, self.layer = path, layer
         self._arrays: dict[str, Any] = {}
         group.visititems(self._see)
         self.layers = [name for name, one in self._arrays.items() if _is_matrix(one)]
@@ -548,41 +516,20 @@ class Datasets(_Kept):
                 f"{did_you_mean(layer, self.layers, listing=False)}"
             )
         self._matrix = self._arrays[layer]
-        self.n_samples = int(self._matrix.shape[0])
+        self.n_samples = self.n_rows = int(self._matrix.shape[0])
         self.columns = [
             name
             for name, one in self._arrays.items()
             if one.shape == (self.n_samples,) and (one.dtype.kind in "biuf" or _is_text(one))
         ]
 
-    def cells_of(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return numbers or text, one for each row of the file, and where there is none."""
-        if name not in self.columns:
-            raise FileError(
-                f"{self._path}: no dataset {quote(name)} of {self.n_samples} values, one for each "
-                f"sample, in it.{did_you_mean(name, self.columns)}"
-            )
+    def _values(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         array = self._arrays[name]
         values = np.array(array.asstr()[:], str) if _is_text(array) else np.asarray(array[:])
         return values, np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
 
-    def column(self, name: str) -> NDArray[Any]:
-        """Return numbers or text, one for each sample."""
-        values, missing = self.cells_of(name)
-        gaps = (
-            np.arange(len(missing))[missing] if self.kept is None else self.kept[missing[self.kept]]
-        )
-        if gaps.size:
-            raise FileError(
-                f"{self._path}: the dataset {quote(name)} is NaN in {gaps.size} samples, the first "
-                f"of which is that of row {gaps[0]}. Leave them out, or fill them in."
-            )
-        found: NDArray[Any] = self._of_kept(values)
-        return found
-
-    def design(self, n_threads: int = 1) -> Design:
-        """Return the matrix."""
-        return self._view(open_lazy(self._matrix, n_threads))
+    def _whole(self, n_threads: int) -> Design:
+        return open_lazy(self._matrix, n_threads)
 
     def _see(self, name: str, one: Any) -> None:
         if hasattr(one, "shape"):
@@ -602,62 +549,46 @@ def _is_matrix(one: Any) -> bool:
 # Reads stores as tables: the matrix where it lies, the target and others from obs.
 
 
-class _Stored(_Kept):
+class _Stored(CellMatrix):
     """A store, as `table_from` asks for it."""
 
-    layer: str | None = None
-    layers: Sequence[str] = ()
-    descriptions: list[str] | None = None
-    notes: tuple[str, ...] = ()
+    features: list[str]
 
     def __init__(self, path: Path, like: Layout | None) -> None:
-        self._path, self._design, self._like = path, open_store(path), like
+        self.path: Path = path
+        self._design, self._like = open_store(path), like
         self._gaps = self._design.gaps
         self.columns = columns_of(path / "obs")
         shape = self._design.shape
         self.features = self._design.feature_names or [str(j) for j in range(shape[1])]
-        self.n_samples = shape[0]
+        self.n_samples = self.n_rows = shape[0]
         self.samples = [str(i) for i in range(shape[0])]
         if self._design.has_samples:
             self.samples = read_texts(path / "obs" / INDEX)
-
-    def column(self, name: str) -> NDArray[Any]:
-        """Return numbers or text, one for each sample."""
-        found: NDArray[Any] = self._of_kept(self.cells_of(name)[0])
-        return found
 
     def keep(self, rows: NDArray[np.int64]) -> None:
         """Leave out all other samples."""
         if self._gaps is not None:
             raise FileError(
-                f"{self._path}: a store with gaps, which means of all rows fill; choose the rows "
+                f"{self.path}: a store with gaps, which means of all rows fill; choose the rows "
                 "where it is converted."
             )
         super().keep(rows)
 
-    def cells_of(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return numbers or text, one for each row of the file, and where there is none."""
-        if name not in self.columns:
-            raise FileError(
-                f"{self._path}: obs has no column {quote(name)}.{did_you_mean(name, self.columns)}"
-            )
-        path = self._path / "obs" / name
+    def _values(self, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        path = self.path / "obs" / name
+        values: NDArray[Any]
         if read_node(path).get("data_type") == "string":
-            values: NDArray[Any] = np.array(read_texts(path))
+            values = np.array(read_texts(path))
         else:
             values = open_array(path).whole()
-        if values.shape != (self._design.shape[0],):
-            raise StoreError(
-                f"{path}: must have one value for each of {self._design.shape[0]} samples; its "
-                f"shape is {values.shape}. Convert the data again."
-            )
         return values, np.array([is_missing(value) for value in values.tolist()], bool)
 
-    def design(self) -> Design:
+    def _whole(self, n_threads: int) -> Design:
         """Return the matrix, with means in its gaps or, where there is a model, what it has."""
         gaps = self._gaps
         if gaps is None:
-            return self._view(self._design)
+            return self._design
         mean = None
         if self._like is not None and self._like.names is not None:
             known = {name: coding.fill for name, coding in self._like.codings.items()}
@@ -671,7 +602,7 @@ class _Stored(_Kept):
 
     def coded(self, table: Dataset) -> Dataset:
         """Return a table with what is known of the columns that its features came from."""
-        records, path = self._design.codings, self._path
+        records, path = self._design.codings, self.path
         if not records:
             return table
         from .encoding import check_codings, codings_of

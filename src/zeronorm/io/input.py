@@ -317,7 +317,7 @@ def read_table(
                 file, target, files, roles, covariates, force, like, missing, of_samples, read_own,
                 intercept,
             )  # fmt: skip
-            refuse_no_features(table, data, named, only)
+            refuse_no_features(table, data, named, only, files)
             return _with_roles(as_named(table, file, data), like, na)
     rows = None if where is None else Where(where)
     request = TableRequest(
@@ -343,11 +343,16 @@ def read_table(
 
 
 def refuse_no_features(
-    table: Dataset, data: str, named: Mapping[str, Sequence[str]], only: Sequence[str] = ()
+    table: Dataset,
+    data: str,
+    named: Mapping[str, Sequence[str]],
+    only: Sequence[str] = (),
+    files: Sequence[SampleFile] = (),
 ) -> None:
     """Refuse names of features that a table has not. named : by the option that has them.
 
-    only : the columns that may be features, where a caller says which.
+    only : the columns that may be features, where a caller says which. files : the tables of the
+    samples.
     """
     from ..core.files import did_you_mean, quote
     from .table import shared_name
@@ -359,6 +364,7 @@ def refuse_no_features(
     known |= {coding.column for coding in table.codings.values()}
     known |= {*table.variants["name"].tolist()} if table.variants is not None else set()
     last = table.X.shape[1] - 1 + table.first_index
+    joined = [name for file in files for name in file.header]
     for asked, given in named.items():
         if not ways_out(asked) or ",".join(given) in known:  # a command may call them otherwise
             continue
@@ -374,6 +380,13 @@ def refuse_no_features(
                 )
             if option(asked) == asked and known.issuperset(map(str.strip, name.split(","))):
                 continue  # the command says how several are named
+            there = [one for one in joined if one != table.target_name]
+            hint = did_you_mean(name, there, listing=False, given=given)
+            if hint:
+                raise ValueError(
+                    f"{option(asked)}: no column {quote(name)} in "
+                    f"{some([file.path for file in files], 3)}, and no feature of {data}.{hint}"
+                )
             hint = file_hint(asked, name) or did_you_mean(name, names, given=given)
             left = f" Features are those of {option('--only')} alone." if only else ""
             raise ValueError(f"{option(asked)}: no feature {quote(name)}.{hint}{left}")

@@ -23,7 +23,6 @@ from .samples import (
     refuse_data,
     refuse_roles,
     refuse_twice,
-    refuse_typo,
 )
 
 if TYPE_CHECKING:
@@ -94,8 +93,6 @@ def read_joined(
     asked = dict.fromkeys([*covariates, *(name for name in force if name not in here)])
     beside = [name for name in asked if name in names]
     refuse_roles(data, beside, {"target": target, **roles})
-    for name in asked if like is None else ():
-        refuse_typo(name, covariates, {*asked, target or ""}, table, data, headers)
     own = table.sample_names or []
     refuse_twice(data, own)
     people = np.array([(name, name) for name in own], [("family", object), ("name", object)])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.files import quote
-from ..core.messages import Doubt, remedy
+from ..core.messages import Doubt, remedy, some
 from ..core.types import FloatArray
 from .texts import Texts, are_codes, decimal_mark, is_code, mark_of, pointed, strict_float
 
@@ -334,9 +334,8 @@ def notes_of_codes(columns: Iterable[tuple[str, Iterable[str]]]) -> list[str]:
     found = [(name, next(filter(is_code, levels))) for name, levels in columns if are_codes(levels)]
     if not found:
         return []
-    some = ", ".join(f"{name} (as {quote(code)})" for name, code in found[:_LISTED])
-    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
-    return [f"numbers with zeros before them are codes, and stay text: {some}{more}"]
+    listed = some([f"{name} (as {quote(code)})" for name, code in found], _LISTED)
+    return [f"numbers with zeros before them are codes, and stay text: {listed}"]
 
 
 # Numbers that stand for missing values: -9, 99, -999, 9999. They lie far from all other values of
@@ -432,23 +431,22 @@ def notes_of_stand_ins(
         for one in stand_ins(column):
             found.setdefault(one.value, []).append((name, one))
     notes: list[str] = []
-    for value, some in found.items():
+    for value, own in found.items():
         shown = f"{value:.15g}"
         option = shown if shown.lstrip("-").isdigit() else f"'{shown}'"
         what_to_do = remedy(way.format(option))
-        name, one = some[0]
+        name, one = own[0]
         rows = f"{one.count:,} row{'' if one.count == 1 else 's'}"
-        if len(some) == 1:
+        if len(own) == 1:
             said = (
                 f"column {quote(name)} has {shown} in {rows}, far from all its other values "
                 f"({one.least:.6g} to {one.largest:.6g})"
             )
         else:
-            listed = ", ".join(f"{name} {one.count:,}" for name, one in some[:_LISTED])
-            more = f" and {len(some) - _LISTED:,} more" if len(some) > _LISTED else ""
+            listed = some([f"{name} {one.count:,}" for name, one in own], _LISTED)
             said = (
-                f"{len(some):,} columns have {shown} far from all their other values (column and "
-                f"number of rows: {listed}{more})"
+                f"{len(own):,} columns have {shown} far from all their other values (column and "
+                f"number of rows: {listed})"
             )
         hint = what_to_do and f";{what_to_do[:2].lower()}{what_to_do[2:-1]}"
         notes.append(Doubt(f"{said}, as codes for missing values are{hint}"))

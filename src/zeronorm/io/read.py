@@ -124,7 +124,7 @@ def _named(source: Source, table: Dataset, request: TableRequest, path: PathLike
         places = places_of_features(path, like.sources, names)
         return replace(table, X=X[:, places], feature_names=like.sources)
     if like is not None:
-        check_count(path, n, like, True)
+        check_count(str(path), n, like, True)
     return table
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..core.files import FileError
     from .encoding import Content
     from .source import Source, Stream
-    from .table import Dataset, Where
+    from .table import Where
     from .texts import Texts
 
 
@@ -323,34 +323,6 @@ def refuse_roles(data: str, beside: Sequence[str], roles: Mapping[str, str | Non
                 f"{data}: the column {quote(str(name))} is that of {asked}, and cannot be a "
                 f"feature as well; leave it out of {force} or {option('--covariates')}."
             )
-
-
-def refuse_typo(
-    name: str,
-    covariates: Sequence[str],
-    given: Collection[str],
-    table: Dataset,
-    data: str,
-    headers: Mapping[str, list[str]],
-) -> None:
-    """Refuse a feature that is neither in the data nor in the tables, but almost in a table.
-
-    given : all columns that are asked for.
-    """
-    from ..core.files import did_you_mean, quote
-    from .table import shared_name
-
-    names = [name for header in headers.values() for name in header]
-    own = [shared_name(one)[0] for one in table.feature_names or ()]
-    if column_of(name, {*names, *own}) in {*names, *own}:
-        return
-    hint = did_you_mean(name, names, listing=False, given=given)
-    if hint:
-        asked = option("--covariates" if name in covariates else "--force")
-        raise ValueError(
-            f"{asked}: no column {quote(name)} in {some([*headers], 3)}, and no feature of "
-            f"{data}.{hint}"
-        )
 
 
 # What tables say of the samples of data.
