@@ -60,7 +60,10 @@ def test_the_table_is_what_commands_return(run, monkeypatch, tmp_path):
     [
         ("select", "Error: Missing argument 'DATA'. See zeronorm select --help."),
         ("select demo extra", "extra argument(s) (extra). See zeronorm select --help."),
-        ("select demo --featres 3", "option: --featres (Possible options: --feature-names, --features, "),
+        (
+            "select demo --featres 3",
+            "option: --featres (Possible options: --feature-names, --features, ",
+        ),
         ("select demo --cv x", "Error: Invalid value for '--cv': "),
         ("select demo --C=ten", "Error: Invalid value for '--C' / '-C': "),
         ("select demo --groups g.gmt", "Which features are in which group says --group-file FILE"),
