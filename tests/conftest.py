@@ -29,6 +29,16 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+def slow(*values):
+    """Return further cases of a parametrized test, which run with the slow tests only."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+def slow_among(values, *named):
+    """Return cases of a parametrized test of which those named run with the slow tests only."""
+    return [*(one for one in values if one not in named), *slow(*named)]
+
+
 def foreign_options(command, told):
     """Return the options in messages that a command does not have, nor the one that they name."""
     found = []

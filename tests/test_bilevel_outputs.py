@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from conftest import slow
 from zeronorm import (
     BudgetClassifier,
     BudgetCV,
@@ -110,7 +111,7 @@ def check_certificate(estimator, X, y, weight, values):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 1, *slow(*range(2, 12))])
 def test_models_against_all_supports(kind, seed):
     """The model would be worse than the best one that the budgets admit, or of another problem."""
     X, y = drawn(kind, seed)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from annotated import write_matrix
-from conftest import make_classification
+from conftest import make_classification, slow
 from generators import gaussian, sparse
 from zeronorm import BudgetClassifier, L1Classifier, cross_validate, l1_path, verify
 from zeronorm.core.frames import is_lazy
@@ -67,7 +67,7 @@ def of_chunks(x, chunks):
 
 
 @pytest.mark.parametrize("chunks", [(N, 1), (N, 4), (1, P), (5, P), (4, 6), (N, P), (1, 1)])
-@pytest.mark.parametrize("dtype", [np.float64])
+@pytest.mark.parametrize("dtype", [np.float64, *slow(np.float32, np.int32, np.bool_)])
 def test_a_pass_reads_every_chunk_once(tiny, chunks, dtype):
     """A scan of a compressed file would unpack its chunks again for every block they lie in."""
     x = (G * 3).astype(dtype)
@@ -132,7 +132,7 @@ STORED = ("contiguous", "by column", "by row", "tiles", "csr", "csc")
 
 
 @pytest.mark.parametrize("storage", STORED)
-@pytest.mark.parametrize("method", ["pool"])
+@pytest.mark.parametrize("method", ["pool", *slow("l0", "greedy", "minimax")])
 def test_a_fit_is_that_of_the_array_in_memory(file, storage, method):
     """Another model would come of the same numbers, or rows of predictions be misread."""
     _, y = make_classification(90, 60, seed=5)
@@ -146,7 +146,7 @@ def test_a_fit_is_that_of_the_array_in_memory(file, storage, method):
     assert (columns != twin.transform(X)).sum() == 0
 
 
-@pytest.mark.parametrize("storage", ["by row", "tiles", "csr"])
+@pytest.mark.parametrize("storage", ["by row", "tiles", "csr", *slow("by column", "csc")])
 def test_a_fit_in_many_blocks_selects_the_same(file, storage, monkeypatch):
     """What a solver asks of columns and slabs would be put together wrongly."""
     monkeypatch.setattr(_foreign, "READ_BYTES", 4000)

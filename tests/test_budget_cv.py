@@ -13,6 +13,7 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 
+from conftest import slow, slow_among
 from generators import gaussian
 from golub import load_golub
 from zeronorm import (
@@ -62,8 +63,8 @@ def by_hand(scores, rule="1se", repeats=1):
     return int(np.argmax(mean >= mean[best] - 1e-9 - error * (rule == "1se")))
 
 
-@pytest.mark.parametrize("name", [one for one in CASES if one not in ("ordered",)])
-@pytest.mark.parametrize("rule", ["1se"])
+@pytest.mark.parametrize("name", slow_among(CASES, "ordered"))
+@pytest.mark.parametrize("rule", ["1se", *slow("best")])
 def test_the_chosen_size_is_the_model(name, rule, tmp_path):
     """The model must be that of the size that the folds choose, by hand, in all that it has."""
     estimator, y = CASES[name]
@@ -194,7 +195,9 @@ def test_of_pairs_the_fewest_groups_are_the_smallest():
     assert (search.n_features_, search.n_groups_) == (rival.n_features_, rival.n_groups_)
 
 
-@pytest.mark.parametrize("name", ["numbers", "responses", "classes", "survival"])
+@pytest.mark.parametrize(
+    "name", ["numbers", "responses", "classes", "survival", *slow("ordered", "measure", "against")]
+)
 def test_an_automatic_estimator_is_the_search(name):
     """n_features="auto" must be `BudgetCV` with its defaults, in all that a model has."""
     estimator, y = CASES[name]

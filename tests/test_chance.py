@@ -11,6 +11,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, r2_score, roc_auc
 from sklearn.model_selection import KFold, StratifiedKFold
 from typer.testing import CliRunner
 
+from conftest import slow
 from golub import GOLUB, load_golub
 from zeronorm import (
     BudgetClassifier,
@@ -332,7 +333,7 @@ def test_permutations_of_the_command_that_cannot_be(run, more, message):
     assert message in text
 
 
-@pytest.mark.parametrize("seeds", [range(10)])
+@pytest.mark.parametrize("seeds", [range(10), *slow(range(10, 60))])
 @pytest.mark.slow
 def test_noise_with_the_default_sizes_is_told(run, seeds):
     """The best of 13 sizes on the same folds would be told as more than chance on noise.

@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 import zeronorm
+from conftest import slow
 from zeronorm import (
     BudgetClassifier,
     BudgetCV,
@@ -89,7 +90,7 @@ def no_scans(monkeypatch):
     return arm
 
 
-@pytest.mark.parametrize("name", [*SOME])
+@pytest.mark.parametrize("name", [*SOME, *slow(*(n for n in FITS if n not in SOME))])
 def test_a_fit_that_ends_in_any_pass_goes_on_with_the_same_bits(name, tmp_path, no_scans):
     """A resumed fit would be another one, or would read data that it had read."""
     file = tmp_path / "c"
@@ -119,7 +120,7 @@ print("end", flush=True)
 """
 
 
-@pytest.mark.parametrize("seed", [0])
+@pytest.mark.parametrize("seed", [0, *slow(*range(1, 5))])
 @pytest.mark.slow
 def test_a_program_that_is_killed_again_and_again_ends_with_the_same_bits(seed, tmp_path):
     """A kill at any moment, in writing too, would lose the fit or change its result."""

@@ -21,6 +21,7 @@ from sklearn.metrics import f1_score
 import zeronorm
 import zeronorm.cli
 from conftest import COMMAND as COMMANDS
+from conftest import slow
 from golub import GOLUB, load_golub
 from zeronorm import BudgetClassifier, MeasureClassifier, persistence
 from zeronorm.cli.messages import ProgressBar
@@ -91,7 +92,7 @@ def test_the_demo(run, tmp_path):
     assert "accuracy 1.0000" not in text  # as select says it
 
 
-@pytest.mark.parametrize("width", [40])
+@pytest.mark.parametrize("width", [40, *slow(60, 120)])
 def test_no_line_is_wider_than_the_terminal(run, monkeypatch, width):
     """Tables would be broken into pieces by a narrow terminal."""
     monkeypatch.setenv("COLUMNS", str(width))
@@ -609,7 +610,9 @@ def test_the_positive_class_of_a_measure(run, rare):
     )
 
 
-@pytest.mark.parametrize("measure", ["recall@2p", "auc"])
+@pytest.mark.parametrize(
+    "measure", ["recall@2p", "auc", *slow("precision@10", "prbep", "ap", "hamming")]
+)
 def test_every_measure(run, rare, measure):
     """--measure would select for another measure, or report another score."""
     path, _, _ = rare
@@ -835,7 +838,7 @@ def test_groups_fit_the_terminal(run, monkeypatch, table, groups, width):
 # --- proofs --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [()])
+@pytest.mark.parametrize("method", [(), pytest.param(("--method", "l0"), marks=pytest.mark.slow)])
 def test_proof(run, method):
     """The proof is that of the estimator, and the report says what it is."""
     command = ("select", GOLUB, "-k", 7, "--prove", "--gap", 0, "--no-cv", *method)
@@ -1302,7 +1305,7 @@ def test_path_options_reach_the_library(run, table):
     assert document["path"][-2]["n_features"] <= 4
 
 
-@pytest.mark.parametrize("limited", [True])
+@pytest.mark.parametrize("limited", [True, *slow(False)])
 def test_path_with_cross_validation(run, limited):
     """Another C would be chosen than by the library."""
     golub = load_golub()
@@ -1956,7 +1959,7 @@ def test_process(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes")
-@pytest.mark.parametrize("option", [[]])
+@pytest.mark.parametrize("option", [[], pytest.param(["--json"], marks=pytest.mark.slow)])
 def test_a_closed_pipe_is_no_error(tmp_path, option):
     """`zeronorm select ... | head -1` would end with an error after it has done its work."""
     read_end, write_end = os.pipe()
@@ -1981,6 +1984,10 @@ def test_fewer_folds_than_asked_for_are_said(run, quiet):
 @pytest.mark.parametrize(
     ("arguments", "closed", "code"),
     [
+        pytest.param(["info"], "sys.stdout = None", 0, marks=pytest.mark.slow, id="stdout"),
+        pytest.param(
+            ["info", "none.npz"], "sys.stderr = None", 2, marks=pytest.mark.slow, id="stderr"
+        ),
         pytest.param(["info", "none.npz"], "", 2, id="pipe"),
     ],
 )

@@ -18,6 +18,7 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
+from conftest import slow
 from zeronorm import BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.persistence import load
 from zeronorm.reporting.documents.evaluation import (
@@ -252,7 +253,7 @@ def test_what_cannot_be_compared_is_refused(run, fails, classes, tmp_path):
     assert found["accuracy"]["value"] is not None
 
 
-@pytest.mark.parametrize("positive", ["no"])
+@pytest.mark.parametrize("positive", ["no", *slow("yes")])
 def test_the_measure_of_the_training_is_among_the_scores(run, tmp_path, positive):
     """F1 counts one class alone, whichever of the two it is."""
     rng = np.random.default_rng(7)

@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 
+from conftest import slow
 from zeronorm import BudgetClassifier, certify
 from zeronorm.data import as_design
 from zeronorm.io import read_table
@@ -426,7 +427,7 @@ def test_names_that_do_not_fit_are_told_with_their_lines(fails, tables, tmp_path
     assert "the rows of the data with 'g0' and their columns with 'S00'" in message
 
 
-@pytest.mark.parametrize("data", ["genes.csv"])
+@pytest.mark.parametrize("data", ["genes.csv", *slow("rows.csv")])
 def test_a_model_with_a_batch_is_looked_at_again(run, tables, tmp_path, data):
     """Reports and proofs of a model would be without its covariates of text, or be refused."""
     batch = ["B1", "B2", "B3"]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from archives import parts, rewrite
-from conftest import write_csv
+from conftest import slow, write_csv
 from golub import GOLUB
 from zeronorm import BudgetClassifier, methods, persistence
 from zeronorm.cli import report as _report
@@ -305,6 +305,15 @@ def test_long_names_are_shortened(run, tmp_path):
     [
         (("--target", "z"), ()),
         (("--time", "days", "--event", "dead"), ()),
+        *slow(
+            (("--target", "three"), ("--per-class",)),
+            (("--target", "y,z"), None),
+            (("--target", "z"), ("--loss", "huber")),
+            (("--target", "three"), ()),
+            (("--target", "y"), ("--prove",)),
+            (("--target", "y"), ("--measure", "f1")),
+            (("--target", "y"), ("--covariates", "x3", "--force", "x4")),
+        ),
     ],
 )
 def test_every_kind_of_model_has_a_page(run, tmp_path, case):

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, persistence, prove
 from zeronorm.core.messages import counted
 from zeronorm.inspection.alternatives import near_optimal
@@ -43,7 +44,7 @@ def found(run, *arguments):
     return json.loads(run(*arguments, "--target", "y", "--json").stdout)
 
 
-@pytest.mark.parametrize("kind", ["class"])
+@pytest.mark.parametrize("kind", ["class", *slow("number")])
 def test_whole_groups_are_those_of_the_estimator(run, data, kind):
     """The command would select features in few groups, or score other folds."""
     X, y, number = data

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import KFold
 
+from conftest import slow
 from zeronorm import BudgetClassifier, BudgetCV, BudgetRegressor, L1RegressorCV
 from zeronorm.core.files import FileError
 from zeronorm.data import Dense, Rows, Scaled
@@ -587,7 +588,7 @@ def apart(write):
     return one, (data, "--samples", write("s.csv", table))
 
 
-@pytest.mark.parametrize("way", ["indicator"])
+@pytest.mark.parametrize("way", ["indicator", *slow("mean", "most_frequent")])
 def test_tables_of_samples_are_joined_and_filled(run, apart, way):
     """Means would be of rows that are left out, or a fold know those that it holds out."""
     one, joined = apart
@@ -736,7 +737,7 @@ def test_the_option_is_checked(fails, run, write):
 
 
 @pytest.mark.parametrize("way", ["mean", "indicator"])
-@pytest.mark.parametrize("kind", ["parquet"])
+@pytest.mark.parametrize("kind", [*slow("csv"), "parquet"])
 def test_a_store_has_codings_and_gaps(run, tmp_path, write, way, kind):
     """A fold would know what it holds out, or a model of a store take no raw rows."""
     path = write("a.csv", census())

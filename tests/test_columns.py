@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import zeronorm
+from conftest import slow
 from zeronorm import BudgetClassifier, L1Classifier
 from zeronorm.core.parallel import solver_threads
 from zeronorm.core.types import Design, Wrapper
@@ -396,7 +397,7 @@ def mixed_data(form):
     return Mixed(Foreign(stored), order, factor), plain, np.where(margins > 0, 1, 0)
 
 
-@pytest.mark.parametrize("form", ["sparse"])
+@pytest.mark.parametrize("form", ["sparse", *slow("dense")])
 @pytest.mark.parametrize("procedure", list(PROCEDURES))
 def test_procedures_on_a_design_and_a_wrapper_of_someone_else(procedure, form):
     """A procedure would look for abilities that a design need not have, or into its storage."""

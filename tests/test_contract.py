@@ -99,16 +99,13 @@ OTHERS = [
 FORMATS = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
 
 
-def each(settings, *, formats, share=1):
-    """Run a test for every check of every setting: those of sparse formats, or the others.
-
-    share : run one in `share` of the checks, other ones for every setting.
-    """
+def each(settings, *, formats):
+    """Run a test for every check of every setting: those of sparse formats, or the others."""
     cases = []
-    for place, (estimator, reasons) in enumerate(settings):
-        for order, (_, check) in enumerate(estimator_checks_generator(estimator, legacy=True)):
+    for estimator, reasons in settings:
+        for _, check in estimator_checks_generator(estimator, legacy=True):
             name = check.func.__name__
-            if (name in FORMATS) == formats and (place + order) % share == 0:
+            if (name in FORMATS) == formats:
                 marks = pytest.mark.xfail(reason=reasons[name]) if name in reasons else ()
                 label = f"{' '.join(repr(estimator).split())}-{name}"
                 cases.append(pytest.param(clone(estimator), check, marks=marks, id=label))
@@ -130,8 +127,9 @@ def test_scikit_learn_accepts_sparse_formats(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:No features were selected")
-@each(OTHERS, formats=False, share=24)
+@each(OTHERS, formats=False)
 def test_scikit_learn_accepts_other_settings(estimator, check):
     """An option would break the contract that the defaults keep."""
     check(estimator)

@@ -12,6 +12,7 @@ import scipy.sparse.csgraph
 import scipy.special
 
 import forgeries
+from conftest import slow, slow_among
 from zeronorm import (
     BudgetClassifier,
     BudgetCV,
@@ -41,7 +42,7 @@ LOSSES = ["logistic", "squared_hinge", "least_squares", "huber", "poisson", "gam
           "cox_efron_late"]  # fmt: skip
 
 OTHERS = ["squared_hinge", "huber", "gamma", "cox_efron", "responses", "cox_efron_late"]
-SOME_LOSSES = [one for one in LOSSES if one not in OTHERS]
+SOME_LOSSES = slow_among(LOSSES, *OTHERS)
 
 
 def drawn(seed=0, n=36, m=8):
@@ -202,7 +203,8 @@ def test_coefficients_of_covariates_are_those_without_a_penalty(loss):
     np.testing.assert_allclose(own, effects, rtol=1e-4, atol=1e-4 * np.abs(effects).max())
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial"])  # fmt: skip
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial",
+                                  *slow("ordinal", "cox_late")])  # fmt: skip
 def test_without_a_penalty_means_that_covariates_take_up_what_they_span(loss):
     """A shift of a feature by covariates, or other units of these, changes the selection."""
     X, z, rng = drawn(5, n=60)
@@ -226,7 +228,7 @@ def test_without_a_penalty_means_that_covariates_take_up_what_they_span(loss):
 
 
 @pytest.mark.parametrize("method", ["pool", "minimax", "greedy", "l0", methods.L0(gap=0.0)])
-@pytest.mark.parametrize("loss", ["logistic"])
+@pytest.mark.parametrize("loss", ["logistic", *slow("ordinal", "least_squares", "cox", "cox_late")])
 def test_every_method_that_has_covariates(method, loss):
     """A method counts covariates, selects them, or leaves them out."""
     X, z, rng = drawn(1, n=60)
@@ -245,7 +247,8 @@ def test_every_method_that_has_covariates(method, loss):
     assert np.array_equal(model.covariates_, COVARIATES)
 
 
-FEW = ["logistic", "least_squares", "cox_late", "multinomial"]  # fmt: skip
+FEW = ["logistic", "least_squares", "cox_late", "multinomial", *slow(
+    "poisson", "cox", "responses", "ordinal")]  # fmt: skip
 
 
 @pytest.mark.parametrize("loss", FEW)
@@ -334,7 +337,8 @@ def certified(loss):
     return X, y, certificate
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "ordinal", "cox_late"])  # fmt: skip
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "ordinal", "cox_late",
+                                  *slow("poisson", "huber")])  # fmt: skip
 @pytest.mark.parametrize("forged", FORGED)
 def test_forged_certificates_are_refused(forged, loss):
     """A certificate that claims what is not so of covariates is verified."""
@@ -343,7 +347,8 @@ def test_forged_certificates_are_refused(forged, loss):
         verify(FORGED[forged](certificate), X, y)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses"])
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses",
+                                  *slow("ordinal", "cox_late")])  # fmt: skip
 def test_coefficients_of_covariates_have_to_be_the_best(loss):
     """A model whose covariates are not at their best, with its true objective, is verified."""
     X, z, rng = drawn(21, n=50)
@@ -414,7 +419,8 @@ def test_rows_at_the_ends_of_their_intervals_leave_room_for_covariates():
     verify(quantile.certificate_, X, y)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial"])  # fmt: skip
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial",
+                                  *slow("ordinal", "cox_late")])  # fmt: skip
 def test_integer_weights_equal_repeated_rows(loss):
     """Weights reach covariates otherwise than repeated rows do."""
     X, z, rng = drawn(6, n=50)
@@ -605,7 +611,7 @@ def test_parts_of_the_rows_without_a_common_event(seed):
     assert len(known) > 3
 
 
-@pytest.mark.parametrize("seed", [0])
+@pytest.mark.parametrize("seed", [0, *slow(1, 2)])
 @pytest.mark.slow
 def test_what_is_constant_where_rows_are_compared_is_no_covariate(seed):
     """The period of rows that are never compared has a coefficient, or ends in an error."""
@@ -625,7 +631,7 @@ def test_what_is_constant_where_rows_are_compared_is_no_covariate(seed):
             verify(replace(raised, dual=moved, fixed_in=0, candidates=8), X, y)
 
 
-@pytest.mark.parametrize("loss", ["cox_late"])
+@pytest.mark.parametrize("loss", [*slow("ordinal"), "cox_late"])
 def test_covariates_that_depend_on_others_have_no_coefficients(loss):
     """A combination of covariates ends in a singular system beside thresholds or late entries."""
     X, z, rng = drawn(44, n=60)
@@ -666,7 +672,7 @@ def test_criteria_count_covariates():
     assert one.criteria["aic"] == pytest.approx(2 * one.log_loss + 2 * 3 * (2 + 2))
 
 
-@pytest.mark.parametrize("loss", ["logistic"])
+@pytest.mark.parametrize("loss", ["logistic", *slow("multinomial", "ordinal")])
 def test_calibration_scales_the_whole_margin(loss):
     """The calibration scales the features alone, or folds leave covariates out."""
     X, z, rng = drawn(14, n=90)
@@ -684,7 +690,7 @@ def test_calibration_scales_the_whole_margin(loss):
     assert scaled.path_[2].cv_log_loss < without.cv_log_loss
 
 
-@pytest.mark.parametrize("loss", ["logistic"])
+@pytest.mark.parametrize("loss", ["logistic", *slow("least_squares", "cox", "ordinal", "cox_late")])
 def test_cross_validation_has_covariates_in_every_fold(loss):
     """Folds have no covariates: their models would be much worse."""
     X, z, rng = drawn(15, n=120)
@@ -736,7 +742,8 @@ def test_duplicates_of_a_covariate_are_no_equivalents():
     verify(proof, X, y)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses"])
+@pytest.mark.parametrize("loss", ["logistic", "least_squares", "cox", "multinomial", "responses",
+                                  *slow("ordinal", "cox_late")])  # fmt: skip
 def test_files_of_models_and_certificates(loss, tmp_path):
     """Covariates are lost in a file."""
     X, z, rng = drawn(19, n=60)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from conftest import make_classification
+from conftest import make_classification, slow
 from zeronorm import BudgetClassifier, persistence
 from zeronorm.core.criteria import CRITERIA, information_criteria
 from zeronorm.data import as_design
@@ -84,7 +84,7 @@ def test_the_criteria_by_hand():
         assert not np.isfinite(information_criteria(10.0, 3, n_rows, 50)["gic"])
 
 
-@pytest.mark.parametrize("criterion", ["aic"])
+@pytest.mark.parametrize("criterion", ["aic", *slow("bic", "ebic", "gic")])
 def test_the_smallest_criterion_chooses(criterion):
     """Another size would be the model, or an attribute be that of the largest."""
     X, y = sparse_truth(4, n=150)

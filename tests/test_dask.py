@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from conftest import slow
 from generators import gaussian, sparse
 from plink import draw, imputed, write_plink
 from zeronorm import (
@@ -119,7 +120,7 @@ def test_blocks_are_of_about_one_size(monkeypatch, edges, blocks):
     assert _dask_chunks.edges_of(edges, 1 << 20) == blocks
 
 
-@pytest.mark.parametrize("chunks", [*CHUNKS], ids=str)
+@pytest.mark.parametrize("chunks", [*CHUNKS, *slow(*MORE_CHUNKS)], ids=str)
 @pytest.mark.parametrize("where", ["threads", "workers"])
 def test_bits_are_those_of_the_array_for_every_chunking(client, where, chunks):
     """Chunks must change no bit of anything: they are how data happen to lie."""
@@ -146,7 +147,7 @@ def test_types_are_read_as_in_memory(dtype):
     assert design.scan_error == Dense(values).scan_error
 
 
-@pytest.mark.parametrize("n_workers", [2])
+@pytest.mark.parametrize("n_workers", [2, *slow(1)])
 def test_bits_do_not_depend_on_the_number_of_workers(n_workers):
     """A fit must not depend on who takes part."""
     y = X[:, 3] - X[:, 50] + X[:, 70] > 0
@@ -176,7 +177,7 @@ def test_estimators_take_dask_arrays_and_targets(client):
     assert np.allclose(scores, cross_validate(BudgetRegressor(2), X, y).scores, rtol=1e-6)
 
 
-@pytest.mark.parametrize("form", ["csr"])
+@pytest.mark.parametrize("form", ["csr", *slow("csc", "csr_matrix")])
 def test_sparse_chunks(client, form):
     """Chunks of SciPy's matrices must stay sparse and give what the whole matrix gives."""
     whole = sparse(N, P)
@@ -282,7 +283,7 @@ def test_genotypes_are_opened_by_the_workers(client, tmp_path):
     assert np.array_equal(model.coef_, expected.coef_)
 
 
-@pytest.mark.parametrize("is_sparse", [False])
+@pytest.mark.parametrize("is_sparse", [False, *slow(True)])
 def test_stores_are_opened_by_the_workers(client, tmp_path, is_sparse):
     """A store must be mapped by the workers, with the bits and the names that it has here."""
     path = tmp_path / "x.zarr"

@@ -6,6 +6,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from conftest import slow
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
@@ -142,7 +143,7 @@ def test_losses_of_events_add_up_to_the_partial_likelihood(ties, entries):
     assert weight @ (given - plain) == pytest.approx(values[0] - values[1])
 
 
-@pytest.mark.parametrize("kind", ["numbers"])
+@pytest.mark.parametrize("kind", ["numbers", *slow("classes", "survival")])
 def test_weights_are_repeated_samples(kind):
     """A sample of weight 2 would choose another size than two samples.
 

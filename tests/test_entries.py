@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 import forgeries
+from conftest import slow
 from test_survival import draw, survival
 from test_ties import partial_likelihood, standardised
 from zeronorm import BudgetSurvivalAnalysis, certify, cross_validate, methods, prove, verify
@@ -96,7 +97,7 @@ def test_rows_that_are_there_from_the_first_on_are_ordinary_ones():
     assert loss.conjugate(-0.5 * gradient, numbers, weight) == pytest.approx(conjugate, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize("seed", [1, *slow(0, 2, 3, 4, 5)])
 def test_proofs_against_enumeration_of_all_supports(seed):
     """A support that is called best would not be, or a bound would be above the optimum."""
     rng, ties = np.random.default_rng(seed), TIES[seed % 2]
@@ -120,7 +121,7 @@ def test_proofs_against_enumeration_of_all_supports(seed):
     assert certify(model, X, y, sample_weight=weight).bound <= best * (1.0 + 1e-8)
 
 
-@pytest.mark.parametrize("method", ["pool"])
+@pytest.mark.parametrize("method", ["pool", *slow("minimax", "greedy", "l0", "l1")])
 def test_methods_files_and_predictions(method, tmp_path):
     """A method would fail for start-stop times, or predictions be of another model."""
     X, y, numbers = late(7, n=60, p=10)
@@ -151,8 +152,7 @@ def test_folds_have_risk_sets_of_their_own():
     assert (found.mean > 0.5).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", slow(0, 1))
 def test_forged_certificates_state_nothing_false(seed):
     """A changed certificate would pass that states another optimum, bound or objective."""
     X, y, numbers = late(30 + seed, 20, seed == 1, p=6)
@@ -166,7 +166,7 @@ def test_forged_certificates_state_nothing_false(seed):
     assert len(accepted) > 2  # some changes take nothing away, or say less
 
 
-@pytest.mark.parametrize("seed", [2, 18, 51, 63])
+@pytest.mark.parametrize("seed", [2, 18, 51, 63, *slow(102, 163, 246)])
 def test_dual_points_at_the_end_of_the_domain(seed):
     """Where C is large certificates have the bound -inf, or verify refuses them."""
     X, y, _ = late(seed, n=30, ties=True, p=5)

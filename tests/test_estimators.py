@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import oracles
-from conftest import make_classification
+from conftest import make_classification, slow
 from golub import load_golub
 from zeronorm import (
     BudgetClassifier,
@@ -1399,7 +1399,7 @@ def wide_data(n, p, dtype, order):
 
 
 @each_class
-@pytest.mark.parametrize("dtype", [np.float64])
+@pytest.mark.parametrize("dtype", [np.float64, *slow(np.int8)])
 def test_interrupt_inside_a_scan(make, dtype, binary):
     """Ctrl-C during a long pass over the data would be noticed seconds later, or not at all."""
     X, y = wide_data(20_000, 1_000_000, dtype, "f_order")

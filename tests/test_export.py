@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
+from conftest import slow
 from golub import load_golub
 from zeronorm import (
     BudgetClassifier,
@@ -425,7 +426,7 @@ def test_a_pipeline_by_names(made):
         to_sklearn(unnamed, by="index")
 
 
-@pytest.mark.parametrize("kind", ["poisson"])
+@pytest.mark.parametrize("kind", [*slow("each class"), "poisson"])
 def test_a_pickle_needs_no_zeronorm(made, kind, tmp_path):
     """The server that reads it would have to install the package."""
     model, _, X = made(kind)

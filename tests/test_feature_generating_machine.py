@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import oracles
-from conftest import make_classification
+from conftest import make_classification, slow
 from zeronorm.cli import app
 from zeronorm.core.results import Status
 from zeronorm.data import as_design
@@ -174,7 +174,7 @@ def test_smoothing_is_refused(solver, binary):
 # ------------------------------------------------------------------------------- certificate
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 1, *slow(2, 3)])
 @pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
 def test_bound_optimum_objective(seed, C):
     """The certified bound would exceed the best squared hinge objective of any support."""

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, certify, methods, verify
 from zeronorm.core.groups import Groups
 from zeronorm.core.results import Status
@@ -43,7 +44,7 @@ def best_of_all(X, y, code, loss, C, k):
 
 
 @pytest.mark.parametrize("classes", [0, 2])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 1, *slow(*range(2, 12))])
 def test_the_best_groups_of_all_are_found_and_proven(classes, seed):
     """Exchanges of whole groups end at the best support of small problems; proofs agree."""
     X, y, code = drawn(seed, classes=classes)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 import oracles
+from conftest import slow
 from zeronorm.core.results import Status
 from zeronorm.data import as_design
 from zeronorm.data.gathered import as_columns
@@ -203,7 +204,7 @@ def test_one_block_is_ridge(solver, signed):
     np.testing.assert_allclose(found.state.coef, expected.coef, atol=1e-6)
 
 
-@pytest.mark.parametrize("case", [*TABLE[::3]], ids=str)
+@pytest.mark.parametrize("case", [*TABLE[::3], *slow(*TABLE[1::3], *TABLE[2::3])], ids=str)
 def test_simplemkl_is_within_its_certified_gap_of_the_table(case):
     """The baseline would be compared by objectives that it does not reach."""
     if case in oracles.REDUCED_ONE:
@@ -222,7 +223,7 @@ def test_simplemkl_is_within_its_certified_gap_of_the_table(case):
     assert found.bound <= optimum + slack
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0, 2, *slow(1, 3)])
 @each_loss
 @with_intercept
 def test_solvers_agree_within_their_gaps(seed, loss, intercept):

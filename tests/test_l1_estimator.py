@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import oracles
-from conftest import make_classification
+from conftest import make_classification, slow
 from zeronorm import BudgetClassifier, L1Classifier, l1_path
 from zeronorm.core.results import Status
 from zeronorm.data import Rows, as_design
@@ -211,34 +211,30 @@ def test_agrees_with_the_elastic_net_of_saga(intercept, data):
     assert model.intercept_[0] == pytest.approx(b, abs=1e-5)
 
 
-OPTIONS = {
-    "plain": {},
-    "l1_ratio": {"l1_ratio": 0.3},
-    "intercept": {"intercept": False},
-    "signs": {"signs": 1},
-    "signs-l1_ratio": {"signs": np.resize([-1, 0, 1], 30), "l1_ratio": 0.7},
-    "factor": {"factor": np.resize([0.5, 1.0, 3.0], 30)},
-    "free": {"factor": np.r_[0.0, 0.0, np.ones(28)]},
-    "free-l1_ratio-C": {"factor": np.r_[0.0, np.ones(29)], "l1_ratio": 0.4, "C": 0.1},
-}
-
-
 @each_loss
 @pytest.mark.parametrize(
-    ("solver", "name"),
-    [
-        (solver, name)
-        for place, solver in enumerate(L1_SOLVERS)
-        for order, name in enumerate(OPTIONS)
-        if solver == "auto" or (place + order) % 4 == 0
-    ],
+    "solver", [s if s == "auto" else pytest.param(s, marks=pytest.mark.slow) for s in L1_SOLVERS]
 )
-def test_agrees_with_a_general_optimiser(loss, solver, name, data):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"l1_ratio": 0.3},
+        {"intercept": False},
+        {"signs": 1},
+        {"signs": np.resize([-1, 0, 1], 30), "l1_ratio": 0.7},
+        {"factor": np.resize([0.5, 1.0, 3.0], 30)},
+        {"factor": np.r_[0.0, 0.0, np.ones(28)]},
+        {"factor": np.r_[0.0, np.ones(29)], "l1_ratio": 0.4, "C": 0.1},
+    ],
+    ids=lambda o: "-".join(o) or "plain",
+)
+def test_agrees_with_a_general_optimiser(loss, solver, options, data):
     """An option would be another problem than the docstring says, for one of the solvers."""
-    (X, y), options = data, OPTIONS[name]
+    X, y = data
     w, b, optimum = reference(X, y, loss=loss, **options)
     names = {"intercept": "fit_intercept", "factor": "penalty_factor"}
-    keywords = {names.get(one, one): value for one, value in options.items()}
+    keywords = {names.get(name, name): value for name, value in options.items()}
     tol = 1e-7 if solver == "cdn" else 1e-9  # differences of its objective are rounding below
     model = L1LogisticRegression(loss=loss, solver=solver, tol=tol, max_iter=5000, **keywords)
     if solver == "glmnet":  # need not converge: then it has to say so
@@ -261,7 +257,7 @@ def test_agrees_with_a_general_optimiser(loss, solver, name, data):
 
 @each_loss
 @each_solver
-@pytest.mark.parametrize("l1_ratio", [0.5])
+@pytest.mark.parametrize("l1_ratio", [0.5, *slow(1.0)])
 @pytest.mark.parametrize("free", [0, 2])
 def test_gap_bounds_the_suboptimality(loss, solver, l1_ratio, free, data):
     """The certificate would claim more than is true."""

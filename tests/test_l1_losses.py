@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance
 
+from conftest import slow
 from zeronorm import (
     BudgetRegressor,
     BudgetSurvivalAnalysis,
@@ -94,7 +95,9 @@ def fitted(loss, data, **options):
 
 
 @pytest.mark.parametrize("loss", [*NUMBERS, *SURVIVAL])
-@pytest.mark.parametrize("options", [{}, {"l1_ratio": 0.5}, {"signs": 1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"l1_ratio": 0.5}, {"signs": 1}, *slow({"standardize": True})]
+)
 def test_the_optimality_conditions_hold(loss, options, data):
     """The model would solve another problem than that of the docstring, or none."""
     X, y, weight, _ = data
@@ -180,7 +183,7 @@ def test_a_path_has_the_solutions_of_single_fits(loss, data):
 
 
 @pytest.mark.parametrize("loss", [*NUMBERS, *SURVIVAL])
-@pytest.mark.parametrize("method", ["l1"])
+@pytest.mark.parametrize("method", ["l1", *slow("reweighted-l1")])
 def test_budgets_follow_the_path_of_every_loss(loss, method, data):
     """The l1 methods would refuse a loss, or select by another one."""
     X, y, weight, offset = data
@@ -224,7 +227,7 @@ def test_folds_of_rates_are_scored_by_their_deviance(loss, deviance, data):
     assert Cs[int(np.argmin(model.mean_score_))] == model.C_
 
 
-@pytest.mark.parametrize("loss", ["cox"])
+@pytest.mark.parametrize("loss", ["cox", *slow("cox_efron")])
 def test_folds_of_survival_times_are_scored_by_the_deviance_they_add(loss, data):
     """Held-out rows would be compared among themselves, or folds be those of other rows."""
     X, y, weight, _ = data

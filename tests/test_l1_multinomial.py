@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 
+from conftest import slow
 from zeronorm import L1Classifier, L1ClassifierCV
 from zeronorm.persistence import load, save
 
@@ -33,7 +34,7 @@ def objective(X, y, W, b, C, weight, ratio=1.0):
     return ratio * np.abs(W).sum() + 0.5 * (1 - ratio) * (W * W).sum() + C * weight @ loss
 
 
-@pytest.mark.parametrize("C", [0.05, 0.3])
+@pytest.mark.parametrize("C", [0.05, 0.3, *slow(3.0)])
 @pytest.mark.parametrize("options", [{}, {"l1_ratio": 0.5}, {"fit_intercept": False}])
 def test_the_optimality_conditions_hold(C, options, data):
     """The model would be that of another problem, or none of this one."""

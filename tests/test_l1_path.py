@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
 import oracles
-from conftest import make_classification
+from conftest import make_classification, slow
 from generators import sparse
 from zeronorm import L1Classifier, L1ClassifierCV, l1_path
 from zeronorm.core.results import Status
@@ -338,6 +338,7 @@ def score_of(model, X, y, weight, scoring):
     "storage",
     [
         pytest.param(np.asfortranarray, id="F"),
+        pytest.param(sp.csr_array, id="csr", marks=pytest.mark.slow),
     ],
 )
 def test_folds_are_fits_on_copied_rows(options, scoring, several, storage, data, multiclass):
@@ -632,7 +633,7 @@ def scanned(problem, values, tol):
         n_vectors += answer.size // problem.design.shape[1]
 
 
-@pytest.mark.parametrize("storage", ["float32", "csr"])
+@pytest.mark.parametrize("storage", ["float32", "csr", *slow("float64")])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_scans_certify_what_lies_between_them(storage, intercept):
     """Every C would be scanned, or the certificate of one that is not would be none."""

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from conftest import slow
 from reference_kernels._coordinate import Random
 from zeronorm.core.results import Status
 from zeronorm.data import Rows, Scaled, as_design
@@ -463,7 +464,7 @@ def tall(n=6000, m=40, seed=0):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("kind", ["l1", "net"])
+@pytest.mark.parametrize("kind", ["l1", "net", *slow("factors", "free", "signs")])
 def test_tall_sparse_data_by_row(loss, intercept, kind):
     """Steps with Gram matrices of the drawn features would end elsewhere than sweeps."""
     X, y = tall()

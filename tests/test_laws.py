@@ -23,7 +23,7 @@ from sklearn.exceptions import NotFittedError
 
 import oracles
 import zeronorm
-from conftest import make_classification
+from conftest import make_classification, slow
 from zeronorm import (
     BudgetClassifier,
     BudgetCV,
@@ -141,16 +141,23 @@ def each(settings):
 
 
 def each_class(settings):
-    """Run a test of what a class does, whatever its setting: for the first one of each."""
+    """Run a test of what a class does, whatever its setting: all but its first one are slow."""
     settings = list(settings)
-    return each({type(SETTINGS[name]): name for name in reversed(settings)}.values())
+    first = {type(SETTINGS[name]): name for name in reversed(settings)}.values()
+    return each(
+        name if name in first else pytest.param(name, marks=pytest.mark.slow) for name in settings
+    )
 
 
 def in_storages(*storages, settings=SETTINGS, once=()):
     """Run a test for every setting in every storage; of each class in some once."""
     return pytest.mark.parametrize(
         ("name", "storage"),
-        [(n, s) for n in settings for s in storages if s not in once or n in FIRST],
+        [
+            pytest.param(n, s, marks=[pytest.mark.slow] * (s in once and n not in FIRST))
+            for n in settings
+            for s in storages
+        ],
     )
 
 
@@ -479,7 +486,7 @@ AT_MOST = (
 
 
 @each(n for n in SETTINGS if "n_features" in given(n) and n not in AT_MOST)
-@pytest.mark.parametrize("k", [1, 14])
+@pytest.mark.parametrize("k", [1, 14, *slow(5)])
 def test_exactly_the_wanted_number_of_features(name, k):
     """A user who asks for k features would get another number, or a constant column."""
     X, y = problem(name)
@@ -599,7 +606,7 @@ def in_order(frame, names):
 
 
 @each_class(SETTINGS)
-@pytest.mark.parametrize("library", ["polars"])
+@pytest.mark.parametrize("library", ["polars", *slow("pandas", "pyarrow")])
 def test_names_go_in_and_come_out(name, library):
     """The names of features would be lost, or columns in another order be read as they stand."""
     X, y = problem(name)

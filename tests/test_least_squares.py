@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from conftest import slow
 from zeronorm import BudgetRegressor, certify, methods, prove, verify
 from zeronorm.core.results import Certificate, Status
 from zeronorm.data import as_design
@@ -92,7 +93,7 @@ class Posed:
         assert certificate.bound >= 0
 
 
-@pytest.mark.parametrize("seed", [*PROBLEMS[:5]])
+@pytest.mark.parametrize("seed", [*PROBLEMS[:5], *slow(*PROBLEMS[5:])])
 @pytest.mark.parametrize("form", [np.asfortranarray, sp.csc_array], ids=["dense", "sparse"])
 def test_proofs_are_of_the_best_subset(seed, form):
     """The best subset of real targets would be another one, or be claimed without proof."""
@@ -106,7 +107,7 @@ def test_proofs_are_of_the_best_subset(seed, form):
     assert proof.improved
 
 
-@pytest.mark.parametrize("seed", [*PROBLEMS[:5]])
+@pytest.mark.parametrize("seed", [*PROBLEMS[:5], *slow(*PROBLEMS[5:])])
 @pytest.mark.parametrize("goal", [None, Goal(0.0)])
 def test_the_l0_solver_finds_the_best_subset(seed, goal):
     """The search of numbers would end at a subset that is not the best one."""
@@ -371,7 +372,7 @@ def test_targets_whose_squares_underflow():
     assert tiny.gap == pytest.approx(own.gap, rel=1e-6)
 
 
-@pytest.mark.parametrize("offset", [1e9])
+@pytest.mark.parametrize("offset", [1e9, *slow(1e5, 1e7)])
 @pytest.mark.parametrize("C", [0.01, 0.1, 1.0, 10.0])
 @pytest.mark.parametrize("method", ["pool", "l0", "greedy", "minimax", "l1"])
 def test_an_offset_of_the_target_is_the_intercept(method, C, offset):

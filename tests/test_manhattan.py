@@ -12,6 +12,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 
 import zeronorm
+from conftest import slow
 from plink import draw, imputed, write_plink
 from zeronorm import (
     BudgetClassifier,
@@ -42,7 +43,7 @@ def genotypes(tmp_path):
 # ------------------------------------------------------------------- scikit-learn's own tools
 
 
-@pytest.mark.parametrize("n_jobs", [None])
+@pytest.mark.parametrize("n_jobs", [None, *slow(2)])
 def test_scikit_learn_takes_rows_of_a_design(n_jobs, genotypes):
     """Its cross-validation would refuse designs, or see other rows than of an array."""
     X, folds = imputed(COPIES), KFold(4, shuffle=True, random_state=0)

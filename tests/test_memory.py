@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from annotated import write_h5ad
-from conftest import make_classification
+from conftest import make_classification, slow
 from golub import GOLUB
 from zeronorm import (
     BudgetClassifier,
@@ -47,7 +47,7 @@ print(said.total, peak - of_files, said.parts["X"])  # libraries are no memory o
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-@pytest.mark.parametrize("shape", [(100, 200_000, 10)])
+@pytest.mark.parametrize("shape", [(100, 200_000, 10), *slow((5_000, 2_000, 60))])
 def test_an_estimate_is_right_within_a_factor(shape):
     """Who plans a machine by it would get one that is too small, or pay for one too large."""
     call = [sys.executable, "-c", FIT, *map(str, shape)]

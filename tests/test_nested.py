@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+from conftest import slow_among
 from generators import gaussian
 from zeronorm import BudgetClassifier, BudgetCV, BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.model_selection.search import nested_cross_validate
@@ -30,9 +31,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [one for one in CASES if one not in ("auto", "kinds", "against", "counts")]
-)
+@pytest.mark.parametrize("name", slow_among(CASES, "auto", "kinds", "against", "counts"))
 def test_it_equals_a_loop_over_searches(name):
     """Held-out rows would choose a size, or the score be of another model."""
     estimator, sizes, y = CASES[name]

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.metrics import cohen_kappa_score, make_scorer, mean_absolute_error
 
+from conftest import slow
 from zeronorm import BudgetClassifier, certify, methods, persistence, prove, verify
 from zeronorm.data.gathered import DenseColumns
 from zeronorm.losses import Ordinal, check_loss
@@ -139,7 +140,7 @@ def test_the_verifier_bounds_the_conjugate_as_closely_as_solvers(seed):
     np.testing.assert_allclose(feasible, v, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", [0])
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3, 4, 5, 6, 7)])
 def test_proofs_against_enumeration_of_all_supports(seed):
     """A support that is called best would not be, or a bound would be above the optimum."""
     rng = np.random.default_rng(50 + seed)
@@ -169,7 +170,7 @@ def test_proofs_against_enumeration_of_all_supports(seed):
 
 
 @pytest.mark.filterwarnings("ignore:n_features=2. with these signs")
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize("seed", [1, *slow(0, 2, 3, 4)])
 def test_proofs_with_signs_against_enumeration(seed):
     """Coefficients would have other signs than asked for, or other ones with these be better.
 
@@ -206,7 +207,7 @@ def optimum_of_any_sign(Z, y, C):
     return min(optimum(Z[:, list(pair)], y, np.ones(len(Z)), C)[0] for pair in pairs)
 
 
-@pytest.mark.parametrize("method", ["greedy"])
+@pytest.mark.parametrize("method", ["greedy", *slow("pool", "minimax", "l0")])
 def test_every_method_certifies_what_it_selects(method):
     """A method would fail for ordered classes, or its certificate would be of another problem."""
     X, y = draw(7, n=100, p=16, q=4)
@@ -431,7 +432,7 @@ def test_extremes_are_sane():
     verify(proof.certificate, X, apart)
 
 
-@pytest.mark.parametrize("rare", [1])
+@pytest.mark.parametrize("rare", [1, *slow(0, 2)])
 def test_a_class_of_nearly_no_weight_is_refused_or_fitted(rare):
     """Its thresholds would be infinite or equal, and the model and its certificate no numbers."""
     rng = np.random.default_rng(0)
@@ -528,7 +529,7 @@ def test_forged_certificates_of_ordered_classes_are_refuted():
             verify(true, X, target)
 
 
-@pytest.mark.parametrize("seed", [0])
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3, 4, 5)])
 def test_no_forged_dual_point_proves_what_is_not_so(seed):
     """Dual points whose flows are not feasible would pass with a bound above the optimum."""
     rng = np.random.default_rng(seed)
@@ -551,7 +552,7 @@ def test_no_forged_dual_point_proves_what_is_not_so(seed):
     assert accepted == 0
 
 
-@pytest.mark.parametrize("names", [False])
+@pytest.mark.parametrize("names", [False, *slow(True)])
 def test_files_of_models_and_certificates(names, tmp_path):
     """Classes would be read in another order, or thresholds be lost."""
     X, y = draw(2, n=60, q=4)

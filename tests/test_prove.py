@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 
 import oracles
 import zeronorm
+from conftest import slow
 from generators import instance
 from golub import load_golub
 from zeronorm import BudgetClassifier, BudgetRegressor, MeasureClassifier
@@ -107,7 +108,7 @@ def test_bounds_and_decisions_of_hundreds_of_instances_are_safe():
 # -------------------------------------------------------------------------------------- the proof
 
 
-@pytest.mark.parametrize("intercept", [True])
+@pytest.mark.parametrize("intercept", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_proven_optima_are_those_of_enumeration(intercept):
     """A support would be called the best one that is not."""
     for seed in range(24):
@@ -123,7 +124,7 @@ def test_proven_optima_are_those_of_enumeration(intercept):
         zeronorm.verify(proof.certificate, X, y, rtol=1e-8)
 
 
-@pytest.mark.parametrize("seed", [*range(4)])
+@pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, 12))])
 def test_gap_and_history_are_true(seed):
     """A proof would end above the wanted gap, or report bounds that do not hold."""
     X, y = instance(seed, n=60, p=14)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 import zeronorm.solvers.final_fits as final
+from conftest import slow
 from zeronorm import BudgetClassifier, BudgetRegressor, BudgetSurvivalAnalysis
 from zeronorm.data.gathered import as_columns
 from zeronorm.losses import LeastSquares
@@ -61,7 +62,7 @@ def test_predictions_do_not_depend_on_units_that_differ_widely(target):
     assert np.corrcoef(like.ravel(), expected.ravel())[0, 1] > 0.995
 
 
-@pytest.mark.parametrize("method", ["l0"])
+@pytest.mark.parametrize("method", ["l0", *slow("greedy", "l1")])
 @pytest.mark.parametrize("target", ["classes", "numbers", "times"])
 def test_every_method_refits_so(target, method):
     """A method would have a final fit of its own, whose ridge depends on units."""

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from conftest import slow
 from generators import instance
 from python_paths import without_solvers
 from zeronorm.data.gathered import as_columns
@@ -130,7 +131,7 @@ def test_interior_points_of_many_columns_have_those_that_count(way):
 @pytest.mark.parametrize(
     "loss", [Logistic(), SquaredHinge(), LeastSquares(), Poisson(), Gamma(), Huber(0.5)]
 )
-@pytest.mark.parametrize("seed", [*range(4), WHOLE])
+@pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, WHOLE)), WHOLE, *slow(WHOLE + 1)])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_compiled_and_python_relax_alike(monkeypatch, loss, seed, sparse):
     """A proof would have other bounds, or divide by other features, where nodes are small."""

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+from conftest import slow
 from golub import GOLUB, load_golub
 from test_cli_report import EVIL, Page
 from zeronorm import (
@@ -109,7 +110,7 @@ def test_substitutes_have_scores_on_held_out_rows(data, tmp_path):
     assert "on held-out samples" not in without.text
 
 
-@pytest.mark.parametrize("kind", ["numbers", "lists"])
+@pytest.mark.parametrize("kind", ["numbers", "lists", *slow("few")])
 def test_groups_have_a_page(data, tmp_path, kind):
     """Labels that are numbers would be taken for features, and groups have no page from Python."""
     X, z = data

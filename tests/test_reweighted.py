@@ -118,7 +118,7 @@ def test_features_without_penalty_stay_without():
 
 
 @each_rule
-@pytest.mark.parametrize("k", [1])
+@pytest.mark.parametrize("k", [1, pytest.param(15, marks=pytest.mark.slow)])
 def test_sizes_are_exact(rule, k):
     """A stage would return as many features as its C happens to give."""
     _, problem = posed(5, C=1.0)

@@ -18,7 +18,7 @@ import forgeries
 import generators
 import zeronorm
 from archives import parts, rewrite
-from conftest import make_classification
+from conftest import make_classification, slow
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
@@ -137,7 +137,7 @@ def signs_of(seed, p=7):
 
 
 @each_loss
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 1, *slow(*range(2, 12))])
 def test_proofs_agree_with_enumeration(loss, seed):
     """A proven support would not be the best one with these signs, or a bound be above it."""
     X, y = draw(loss, seed)
@@ -162,7 +162,7 @@ def test_proofs_agree_with_enumeration(loss, seed):
     assert fitted.certificate_.objective <= wanted * 1.01  # l0 is hardly ever far from the best
 
 
-@pytest.mark.parametrize("seed", [0])
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
 @pytest.mark.parametrize("loss", ["logistic", "least_squares"])
 def test_forged_certificates_state_nothing_false(loss, seed, monkeypatch):
     """A changed certificate would pass that states another optimum, bound or objective."""

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from conftest import slow
 from python_paths import with_twins
 from test_inner_solvers import LOSSES, gap, inner_problem, objective_of, random_problem
 from zeronorm.core.results import Status
@@ -67,8 +68,10 @@ def check_answer(problem, found, tol):
 
 
 @each
-@pytest.mark.parametrize("case", [*TABLE[::2]], ids=str)
-@pytest.mark.parametrize("tol", [1e-4])
+@pytest.mark.parametrize("case", [*TABLE[::2], *slow(*TABLE[1::2])], ids=str)
+@pytest.mark.parametrize(
+    "tol", [1e-4, *(pytest.param(tol, marks=pytest.mark.slow) for tol in (1e-2, 1e-9))]
+)
 def test_tables_within_the_certified_gap(solver, case, tol):
     """A bound would pass the optimum, or the objective be below it."""
     problem, start, optimum = table_problem(case)

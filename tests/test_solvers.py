@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import oracles
+from conftest import slow
 from zeronorm.core.results import Result, Status
 from zeronorm.core.types import Design
 from zeronorm.data import Rows, Scaled, as_design
@@ -437,7 +438,7 @@ STORAGES = {
 
 
 @pytest.mark.parametrize("storage", list(STORAGES))
-@pytest.mark.parametrize("dtype", [np.float32])
+@pytest.mark.parametrize("dtype", [np.float32, *slow(np.int8)])
 @with_intercept
 def test_every_storage_gives_the_same_model(storage, dtype, intercept):
     """The answer would depend on how X is stored."""

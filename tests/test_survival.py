@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import forgeries
+from conftest import slow
 from zeronorm import (
     BudgetCV,
     BudgetSurvivalAnalysis,
@@ -142,7 +143,7 @@ def optimum(Z, event, time, stratum, weight, C):
     return found.fun
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2, 3, *slow(0, 4, 5)])
 def test_proofs_against_enumeration_of_all_supports(seed):
     """A support that is called best would not be, or a bound would be above the optimum."""
     rng = np.random.default_rng(50 + seed)
@@ -354,7 +355,7 @@ def test_few_rows_and_equal_times_are_sane():
     assert np.isfinite(model.predict_survival_function(X, return_array=True)).all()
 
 
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize("seed", [1, *slow(0, 2)])
 def test_forged_certificates_state_nothing_false(seed):
     """A changed certificate would pass that states another optimum, bound or objective."""
     X, event, time = draw(30 + seed, n=20, p=6, ties=seed == 1)
@@ -526,7 +527,7 @@ def test_strata_that_are_missing_are_named():
         verify(true, X, survival(event, time, stratum))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4, 5)])
 def test_resumed_proofs_hold(seed):
     """A proof that goes on from an earlier tree would not verify, or state a bound that is none."""
     X, event, time = draw(60 + seed, n=40, p=8, ties=seed % 2 == 1)

@@ -15,6 +15,7 @@ from sklearn.metrics import r2_score
 
 import forgeries
 import zeronorm
+from conftest import slow
 from zeronorm import BudgetRegressor, L1Regressor, certify, cross_validate, methods, prove, verify
 from zeronorm.estimators import LeakWarning
 from zeronorm.losses import (
@@ -153,7 +154,7 @@ def test_a_wrong_loss_is_refused():
 
 
 @each_name
-@pytest.mark.parametrize("seed", [3, 4, 5])
+@pytest.mark.parametrize("seed", [3, 4, 5, *slow(0, 1, 2)])
 def test_proofs_against_enumeration_of_all_supports(name, seed):
     """A support that is called best would not be, or a bound would be above the optimum."""
     rng = np.random.default_rng(100 + seed)
@@ -496,7 +497,7 @@ def test_a_loss_of_someone_else():
 
 
 @each_new
-@pytest.mark.parametrize("seed", [0])
+@pytest.mark.parametrize("seed", [0, *slow(1)])
 def test_forged_certificates_state_nothing_false(name, seed):
     """A changed certificate would pass that states another optimum, bound or objective."""
     X, y = draw(name, 20 + seed, n=20, p=6)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from archives import parts, rewrite
+from conftest import slow
 from zeronorm import (
     BudgetClassifier,
     BudgetRegressor,
@@ -514,7 +515,7 @@ def entries(value, way=()):
             yield from entries(part, (*way, key))
 
 
-@pytest.mark.parametrize("seed", [0])
+@pytest.mark.parametrize("seed", [0, *slow(range(1, 20))])
 @pytest.mark.parametrize("path", [*MODELS, *CERTIFICATES], indirect=True)
 def test_drawn_damage_is_refused_or_sound(path, seed):
     """A file that nobody thought of would end in a traceback, or be loaded and fail later."""

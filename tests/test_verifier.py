@@ -18,6 +18,7 @@ import scipy.sparse as sp
 import forgeries
 import oracles
 import zeronorm
+from conftest import slow
 from golub import load_golub
 from test_certificate import certify
 from zeronorm import BudgetClassifier, verification
@@ -224,7 +225,7 @@ def small(seed):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize("seed", [1, *slow(0, 2, 3)])
 def test_nothing_false_passes(seed, tmp_path):
     """A changed certificate, in memory or through a file, would pass for proven."""
     X, y, certificates = small(seed)
