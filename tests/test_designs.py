@@ -12,7 +12,7 @@ from python_paths import with_twins
 from zeronorm import data as designs
 from zeronorm._kernels import FLOAT32_SCAN_ERROR
 from zeronorm.core.types import Design, Wrapper
-from zeronorm.data import Dense, Rows, Scaled, Sparse, as_design
+from zeronorm.data import Dense, Rows, Scaled, Sparse, arrays, as_design
 from zeronorm.data.operations import (
     center_scale,
     locate_nonfinite,
@@ -487,7 +487,7 @@ def test_sparse_data_are_not_copied(X):
 
 
 def test_rows_are_read_in_panels():
-    """A map of rows would be read once for every range of columns, or sums would miss rows."""
+    """Sums would miss rows, or begin anew in every panel."""
     narrow = np.random.default_rng(0).standard_normal((150, 1000)).astype(np.float32)
     wide = np.tile(narrow, 120)  # rows of 480 kB: more than one panel
     v = np.random.default_rng(1).standard_normal((150, 2))
@@ -500,6 +500,22 @@ def test_rows_are_read_in_panels():
         strict=True,
     ):
         assert (found.reshape(120, 1000) == one).all()
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float16, ">f8"])
+def test_converted_maps_by_row_are_read_by_rows(tmp_path, monkeypatch, dtype):
+    """Each range of columns would read the whole file, or rows between two parts be left out."""
+    monkeypatch.setattr(arrays, "CONVERTED", 64)  # 4 rows
+    x = (8 * np.random.default_rng(0).standard_normal((37, 16))).astype(dtype)
+    design = Dense(mapped(x, tmp_path), n_threads=2)
+    parts = [rows for rows, _, _ in design._blocks(0, 16)]
+    assert [part.stop - part.start for part in parts] == [4] * 9 + [1]
+    v = np.random.default_rng(1).standard_normal((37, 2))
+    exact = x.astype(np.float64)
+    np.testing.assert_allclose(design.correlate(v, 0, 16), exact.T @ v, rtol=1e-12, atol=1e-12)
+    assert (design.correlate(v[:, 0], 3, 9) == design.correlate(v, 0, 16)[3:9, 0]).all()
+    for found, power in zip(design.moments(v[:, 0] ** 2, 0, 16), (1, 2), strict=True):
+        np.testing.assert_allclose(found, v[:, 0] ** 2 @ exact**power, rtol=1e-12, atol=1e-12)
 
 
 def test_memory_map_by_row_is_read_in_one_piece(tmp_path):

@@ -112,7 +112,7 @@ ZERONORM_INLINE void moments_tile(const T* const (&x)[C], const double* weight, 
 
 // Dense storage of any strides (counted in elements). The layout decides the order of reading.
 enum class Layout { by_column, by_row, strided };
-// Row-wise storage is read in panels of about so many bytes, and of so many runs of rows at least.
+// The size of a panel of row-wise storage: its bytes, about, and its runs of rows, at least.
 inline constexpr std::int64_t kPanelBytes = std::int64_t{1} << 26;
 inline constexpr std::int64_t kLeastRuns = 4;
 

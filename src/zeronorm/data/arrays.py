@@ -114,8 +114,11 @@ class Dense(Design):
         scores = np.empty((stop - start, vectors.shape[1]))
         if not scores.size:  # kernels are never called for nothing
             return scores.reshape(stop - start, *v.shape[1:])
-        for first, last, x in self._blocks(start, stop):
-            dense_correlate(x, vectors, scores[first - start : last - start], self.n_threads)
+        for rows, part, x in self._blocks(start, stop):
+            out = scores[part] if rows is None else np.empty_like(scores)
+            dense_correlate(x, vectors if rows is None else vectors[rows], out, self.n_threads)
+            if rows is not None:
+                scores = out if rows.start == 0 else scores + out
         return scores.reshape(stop - start, *v.shape[1:])
 
     def moments(self, weight: FloatArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
@@ -123,9 +126,13 @@ class Dense(Design):
         total, square = np.empty(stop - start), np.empty(stop - start)
         if start == stop:
             return total, square
-        for first, last, x in self._blocks(start, stop):
-            part = slice(first - start, last - start)
-            dense_moments(x, weight, total[part], square[part], self.n_threads)
+        for rows, part, x in self._blocks(start, stop):
+            if rows is None:
+                dense_moments(x, weight, total[part], square[part], self.n_threads)
+                continue
+            own = np.empty(stop - start), np.empty(stop - start)
+            dense_moments(x, weight[rows], *own, self.n_threads)
+            total, square = own if rows.start == 0 else (total + own[0], square + own[1])
         return total, square
 
     def gather(self, features: IndexArray | slice) -> FloatArray:
@@ -199,16 +206,28 @@ class Dense(Design):
     def _busy_columns(self) -> int:
         return COLUMNS_PER_THREAD * self.n_threads
 
-    def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        """Yield (first, last, columns first..last of X as a kernel reads them)."""
+    def _blocks(self, start: int, stop: int) -> Iterator[tuple[slice | None, slice, NDArray[Any]]]:
+        """Yield parts of the columns start..stop of X as a kernel reads them, and where they stand.
+
+        Some rows of all these columns, whose sums are to be added, or all rows (None) of some of
+        them, counted from `start`. A file of rows is converted by rows: by columns it would be read
+        once for each range of them.
+        """
+        (n_samples, n_features), whole = self.shape, slice(0, stop - start)
         if self._is_native:
-            yield start, stop, self._x[:, start:stop]
+            yield None, whole, self._x[:, start:stop]
             return
-        width = max(1, CONVERTED // self.shape[0])
-        for first in range(start, stop, width):
-            last = min(first + width, stop)
+        by_rows = self._by_row and _is_mapped(self._x)
+        size = max(1, CONVERTED // (n_features if by_rows else n_samples))
+        for first in range(0 if by_rows else start, n_samples if by_rows else stop, size):
+            last = min(first + size, n_samples if by_rows else stop)
+            x = self._x[first:last, start:stop] if by_rows else self._x[:, first:last]
             with np.errstate(over="ignore"):
-                yield first, last, self._x[:, first:last].astype(self._type)
+                converted = x.astype(self._type)
+            if by_rows:
+                yield slice(first, last), whole, converted
+            else:
+                yield None, slice(first - start, last - start), converted
 
 
 def _place_of(x: NDArray[Any]) -> tuple[Any, ...] | None:

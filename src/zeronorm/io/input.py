@@ -1,8 +1,7 @@
 """What a command reads: the built-in data, a file, standard input, with tables of the samples.
 
 What can be refused before the long work begins is refused here, in `cli.files`, in `cli.plan` and
-in `cli.path`. NumPy and the readers are imported only when they are needed, so that a mistyped
-option is answered at once.
+in `cli.path`.
 """
 
 from __future__ import annotations

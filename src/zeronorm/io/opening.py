@@ -82,8 +82,6 @@ def from_dask(X: Any, client: Any = None) -> Design:
     >>> BudgetRegressor(2).fit(from_dask(x), y).support_
     array([ 7, 70])
     """
-    # On use: few designs are on a cluster.
-
     if is_dask(X):
         return open_dask(X, data.resolve_threads(None), client)
     if isinstance(X, OnCluster):

@@ -26,14 +26,7 @@ from .arrays import check_unnamed, read_names
 from .encoding import DROP, WAYS, Cells, ColumnProblem, coded, coded_whole, notes_of
 from .frames import cells_of, table_from
 from .meaning import notes_of_array, notes_of_roles
-from .source import (
-    Source,
-    check_path,
-    checked_encoding,
-    format_of,
-    refuse_format,
-    standard_input,
-)
+from .source import Source, check_path, checked_encoding, format_of, refuse_format, standard_input
 from .table import (
     Dataset,
     Layout,

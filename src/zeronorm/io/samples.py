@@ -334,13 +334,13 @@ class KnownSamples:
     """What tables say of the samples, and which samples have all that was asked for."""
 
     def __init__(self, data: str, people: Any, tables: Sequence[SampleTable]) -> None:
+        from .genotypes import places_of  # which verify has not
+
         self.data, self.people, self.tables = data, people, tables
         self.notes: list[str] = []
         self._kept = np.ones(len(people), bool)
         self._columns: dict[str, Any] = {}
         self._asked: set[str] = set()
-        from .genotypes import places_of  # which verify has not
-
         self._places = [places_of(people, table.keys) for table in tables]
         for table, place in zip(tables, self._places, strict=True):
             self.notes += table.notes
@@ -485,11 +485,7 @@ def of_samples(where: str, known: KnownSamples) -> Where:
     for one in found.comparisons:
         if not known.has(one.name):
             names = [name for table in known.tables for name in table.columns]
-            hint = (
-                did_you_mean(one.name, names)
-                if names
-                else f" Name a table with {option('--samples')}."
-            )
+            hint = did_you_mean(one.name, names) if names else no_table()
             raise WhereError(
                 f"{known.data}: {option('--where')} compares columns of {option('--samples')} "
                 f"alone, and there is no {quote(one.name)}.{hint}"

@@ -113,11 +113,11 @@ class MinimaxLogisticRegression(_CuttingPlane):
         T_m, number of scans that generate blocks.
     union : bool
         Whether the support is the union of `max_blocks` blocks of `block_size` features (groups),
-        as published, instead of exactly so many. Blocks share features, so that it has between r
-        and r T_m of them (forced ones beside these); `size_` is the most that it may have, the key
-        of `path_`. The loop ends before T_m where the problem over all features is solved to
-        `tol`, or where a block repeats; with max_blocks=None only there, which can take many scans.
-        `warm_start` is refused.
+        as published; else it has exactly `n_features`. Blocks share features, so that their union
+        has between r and r T_m (forced ones beside these); `size_` is the most that it may have,
+        the key of `path_`. The loop ends before T_m where the problem over all features is solved
+        to `tol`, or where a block repeats; with max_blocks=None only there, which can take many
+        scans. `warm_start` is refused.
     solver : str
         Solver of the problem over the generated blocks. "newton" is the one to use; the others are
         there to reproduce and to compare.
