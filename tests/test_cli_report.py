@@ -640,3 +640,15 @@ def test_another_target_is_refused(run, fails, tmp_path, asked):
     assert "m.npz was selected from" in fails("report", "m.npz", "other.csv", "-o", "p.html")
     assert not (tmp_path / "p.html").exists()
     run("report", "m.npz", "all.csv", *QUICK, "-o", "p.html")
+
+
+def test_labels_may_be_written_as_numbers_or_text(run):
+    """Data would be refused as those of another model, since 1 is not "1"."""
+    z = table()
+    X = np.random.default_rng(1).standard_normal((len(z), 3)) + z[:, None]
+    y, names = (z > 0).astype(float), np.array(["a", "b", "c"])
+    np.savez("numbers.npz", X=X, y=y, feature_names=names)
+    np.savez("text.npz", X=X, y=y.astype(int).astype(str), feature_names=names)
+    run("select", "numbers.npz", "-k", 1, "--measure", "f1", "--no-cv", "-o", "m.npz")
+    for data in ("numbers.npz", "text.npz"):
+        run("report", "m.npz", data, *QUICK, "-o", "p.html")

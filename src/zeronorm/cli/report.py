@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import estimators, persistence
 from ..core.files import quote
 from ..io.groups import read_groups
-from ..io.input import Samples, is_demo
+from ..io.input import Samples, comparable, is_demo
 from ..io.source import check_path
 from ..methods import METHODS
 from ..model_selection.cross_validation import fold_models
@@ -296,9 +296,10 @@ def _other_accuracy(loaded: LoadedModel, question: Question) -> str | None:
     A model without a certificate has no objective to compare. A sample on the boundary may be
     rounded to either side.
     """
-    known, y = question.chosen.training_accuracy, question.samples.y
+    known, y = question.chosen.training_accuracy, question.samples.response.y
     if not (isinstance(loaded, LoadedClassifier) and isinstance(known, float)):
         return None
+    y = comparable(y, loaded.classes_)
     found = float((loaded.predict(question.samples.table) == y).mean())
     if abs(found - known) * len(y) < 1.5:
         return None
